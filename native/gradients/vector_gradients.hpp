@@ -5,7 +5,7 @@
 #pragma once
 
 #include "gradients/gradients.hpp"
-#include "grow/row_weights.hpp"
+#include "gradients/row_weights.hpp"
 #include "kernels/api/histograms.hpp"
 
 namespace stagewise {

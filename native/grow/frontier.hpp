@@ -6,8 +6,8 @@
 #include <set>
 #include <vector>
 
-#include "grow/leaf.hpp"
-#include "grow/tree_rules.hpp"
+#include "grow/nodes/leaf.hpp"
+#include "grow/nodes/tree_rules.hpp"
 
 namespace stagewise {
 

@@ -1,6 +1,8 @@
 #include "grow/grower.hpp"
 
 #include <algorithm>
+#include <concepts>
+#include <stdexcept>
 
 #include "core/interrupt.hpp"
 #include "core/random.hpp"
@@ -38,7 +40,6 @@ Grower::Grower(const GrowerInput& input)
       histograms_(bins_, kernels_, planes_of(input.target),
                   lanes_of(input.target, rules_, weights_)),
       finder_(make_finder(input.target)),
-      workspaces_(make_workspaces()),
       search_(make_search()) {
   // With one thread and few features per node, reading these costs less than histograms of all.
   if (workers_.threads() == 1 && !bins_.sparse() && sampler_.share_of_node() < kShareOfHistograms)
@@ -60,25 +61,34 @@ Grower::AnyFinder Grower::make_finder(const TreeTarget& target) const {
                    histograms_);
 }
 
-std::vector<Workspace> Grower::make_workspaces() const {
-  std::vector<Workspace> workspaces;
-  for (int i = 0; i < workers_.threads(); ++i) workspaces.emplace_back(finder());
-  return workspaces;
+template <class F>
+Grower::AnySearch Grower::make_search_for(const F& finder) {
+  const int threads = workers_.threads();
+  if constexpr (std::same_as<F, GradientFinder>) {
+    if (bins_.ranked())
+      return AnySearch(std::in_place_type<PresortedGradientSearch>, finder, rows_, sampler_,
+                       threads, bins_, weights_, rules_.proposal);
+    if (rules_.grow_policy == GrowthPolicy::symmetric)
+      return AnySearch(std::in_place_type<SymmetricSearch>, finder, rows_, sampler_, threads,
+                       histograms_, bins_);
+  } else if constexpr (ScansSortedRows<F>) {
+    if (bins_.ranked())
+      return AnySearch(std::in_place_type<PresortedRowSearch<F>>, finder, rows_, sampler_, threads,
+                       bins_);
+  }
+  if (bins_.ranked()) throw std::logic_error("this target has no search of presorted rows");
+  if (bins_.sparse() && !ScansSparseHistograms<F>)
+    throw std::logic_error("this target has no search of sparse tables");
+  if constexpr (ScansHistograms<F>) {
+    return AnySearch(std::in_place_type<HistogramSearch<F>>, finder, rows_, sampler_, threads,
+                     histograms_);
+  } else {
+    return AnySearch(std::in_place_type<RowSearch<F>>, finder, rows_, sampler_, threads);
+  }
 }
 
 Grower::AnySearch Grower::make_search() {
-  const auto* const gradients = std::get_if<GradientFinder>(&finder_);
-  if (bins_.ranked() && gradients != nullptr)
-    return AnySearch(std::in_place_type<PresortedGradientSearch>, *gradients, rows_, sampler_,
-                     workspaces_, bins_, weights_, rules_.proposal);
-  if (bins_.ranked())
-    return AnySearch(std::in_place_type<PresortedSearch>, finder(), rows_, sampler_, workspaces_,
-                     bins_);
-  if (rules_.grow_policy == GrowthPolicy::symmetric)
-    return AnySearch(std::in_place_type<SymmetricSearch>, std::get<GradientFinder>(finder_), rows_,
-                     sampler_, workspaces_, histograms_, bins_);
-  return AnySearch(std::in_place_type<HistogramSearch>, finder(), rows_, sampler_, workspaces_,
-                   histograms_);
+  return std::visit([&](const auto& finder) { return make_search_for(finder); }, finder_);
 }
 
 PackedGradientFinder& Grower::packed_finder() {
@@ -97,10 +107,19 @@ void Grower::complete_split(Leaf* parent) const {
     split.missing_left = parent->left->count >= parent->right->count;
 }
 
-void Grower::place_children(Workers& team, Workspace* workspace, Leaf* leaf) {
+// Adds the leaves of a split, without rows yet. Called by one thread, because leaves share the
+// pool, the slots of histograms and the counts.
+void Grower::add_children(Leaf* parent) {
+  parent->left = leaves_.add();
+  parent->right = leaves_.add();
+  histograms_.acquire_for_children(parent);
+  rows_.count_use(*parent);
+}
+
+void Grower::place_children(Workers& team, size_t worker, Leaf* leaf) {
   const Leaf& parent = *leaf;
   Leaf &left = *parent.left, &right = *parent.right;
-  rows_.partition(team, parent, &workspace->scratch->row_marks);
+  rows_.partition(team, parent, search().row_marks(worker));
   left.depth = right.depth = parent.depth + 1;
   left.parent = right.parent = &parent;
   left.path = draw(parent.path, 0);
@@ -153,15 +172,16 @@ bool Grower::split_still_valid(Leaf* leaf) {
   if (failed) leaf->forced_split = -1;
   leaf->bounds = now;
   leaf->split = {};
-  search().again(workers_, leaf);
+  search().search_again(workers_, leaf);
   return false;
 }
 
 // Finds the children of a leaf and their splits. Writes only to the rows of the leaf, its
-// histograms, its children and the workspace, so that threads can expand different leaves.
-void Grower::expand(Workers& team, Workspace* workspace, Leaf* parent) {
-  place_children(team, workspace, parent);
-  search().children(team, workspace, parent);
+// histograms, its children and the workspace of the thread, so that threads can expand different
+// leaves.
+void Grower::expand(Workers& team, size_t worker, Leaf* parent) {
+  place_children(team, worker, parent);
+  search().search_children(team, worker, parent);
 }
 
 // Expands the next leaf, and in parallel later leaves that will probably be split too.
@@ -177,22 +197,17 @@ void Grower::expand_next(const Frontier& frontier, size_t splits_left) {
       return true;
     });
   }
-  for (Leaf* leaf : batch) {
-    leaf->left = leaves_.add();
-    leaf->right = leaves_.add();
-    search().before(leaf);
-    rows_.count_use(*leaf);
-  }
+  for (Leaf* leaf : batch) add_children(leaf);
   if (splits_left == 1) {
-    place_children(workers_, workspaces_.data(), batch[0]);
+    place_children(workers_, 0, batch[0]);
   } else if (batch.size() == 1) {
-    expand(workers_, workspaces_.data(), batch[0]);
+    expand(workers_, 0, batch[0]);
   } else {
     workers_.run(batch.size(), [&](size_t i, int worker) {
-      expand(alone_, &workspaces_[static_cast<size_t>(worker)], batch[i]);
+      expand(alone_, static_cast<size_t>(worker), batch[i]);
     });
   }
-  for (const Leaf* leaf : batch) search().after(*leaf);
+  for (const Leaf* leaf : batch) histograms_.release_unused(*leaf);
 }
 
 int32_t Grower::add_node(const Leaf& leaf, Tree* tree) const {
@@ -250,8 +265,7 @@ Leaf* Grower::start(Bag bag, Tree* tree) {
   root.forced_split = rules_.forced_splits.empty() ? -1 : 0;
   root.node = add_node(root, tree);
   current_leaves_.assign(1, &root);
-  search().start_tree(workers_);
-  search().root(workers_, &root);
+  search().start_tree(workers_, &root);
   return &root;
 }
 
@@ -296,7 +310,7 @@ Tree Grower::grow_tree(Bag bag) {
   tree.outputs = std::max<size_t>(1, outputs());
   Leaf* const root = start(bag, &tree);
   if (symmetric() != nullptr) {
-    grow_symmetric(root, &tree);
+    grow_symmetric(*symmetric(), root, &tree);
   } else {
     grow_by_policy(root, &tree);
   }
@@ -306,25 +320,23 @@ Tree Grower::grow_tree(Bag bag) {
 }
 
 // Splits all leaves of a depth by one split, while max_leaves permits twice as many leaves.
-void Grower::grow_symmetric(Leaf* root, Tree* tree) {
+void Grower::grow_symmetric(SymmetricSearch& search, Leaf* root, Tree* tree) {
   std::vector<Leaf*> level = {root};
   for (int depth = 0; rules_.max_depth == 0 || depth < rules_.max_depth; ++depth) {
     if (rules_.max_leaves > 0 && 2 * level.size() > rules_.max_leaves) break;
     if (std::none_of(level.begin(), level.end(),
                      [&](const Leaf* leaf) { return finder().splittable(*leaf); }))
       break;
-    if (!symmetric()->split_level(workers_, level)) break;
+    if (!search.split_level(workers_, level)) break;
     std::vector<Leaf*> next;
     for (Leaf* leaf : level) {
       if (!leaf->split.found()) {
         next.push_back(leaf);
         continue;
       }
-      leaf->left = leaves_.add();
-      leaf->right = leaves_.add();
-      search().before(leaf);
-      rows_.count_use(*leaf);
-      expand(workers_, workspaces_.data(), leaf);
+      add_children(leaf);
+      place_children(workers_, 0, leaf);
+      search.build_child_histograms(workers_, leaf);
       commit(*leaf, tree);
       next.push_back(leaf->left);
       next.push_back(leaf->right);

@@ -18,9 +18,10 @@
 #include "grow/leaves/leaf_statistics.hpp"
 #include "grow/leaves/linear_leaf_fit.hpp"
 #include "grow/leaves/score_update.hpp"
+#include "grow/nodes/tree.hpp"
 #include "grow/search/presorted_gradient_search.hpp"
+#include "grow/search/row_search.hpp"
 #include "grow/search/symmetric_search.hpp"
-#include "grow/tree.hpp"
 
 namespace stagewise {
 
@@ -86,12 +87,15 @@ class Grower {
 
  private:
   using AnyFinder = std::variant<GradientFinder, ClassFinder, VectorFinder, MedianFinder>;
-  using AnySearch =
-      std::variant<HistogramSearch, SymmetricSearch, PresortedSearch, PresortedGradientSearch>;
+  using AnySearch = std::variant<HistogramSearch<GradientFinder>, HistogramSearch<ClassFinder>,
+                                 HistogramSearch<VectorFinder>, SymmetricSearch,
+                                 RowSearch<MedianFinder>, PresortedGradientSearch,
+                                 PresortedRowSearch<ClassFinder>, PresortedRowSearch<MedianFinder>>;
 
   AnyFinder make_finder(const TreeTarget& target) const;
-  std::vector<Workspace> make_workspaces() const;
   AnySearch make_search();
+  template <class F>
+  AnySearch make_search_for(const F& finder);
   Finder& finder() {
     return std::visit([](Finder& f) -> Finder& { return f; }, finder_);
   }
@@ -106,12 +110,13 @@ class Grower {
 
   Tree grow_tree(Bag bag);
   void grow_by_policy(Leaf* root, Tree* tree);
-  void grow_symmetric(Leaf* root, Tree* tree);
+  void grow_symmetric(SymmetricSearch& search, Leaf* root, Tree* tree);
   Leaf* start(Bag bag, Tree* tree);
   bool shared(const Leaf& leaf);
   void expand_next(const Frontier& frontier, size_t splits_left);
-  void expand(Workers& team, Workspace* workspace, Leaf* parent);
-  void place_children(Workers& team, Workspace* workspace, Leaf* parent);
+  void add_children(Leaf* parent);
+  void expand(Workers& team, size_t worker, Leaf* parent);
+  void place_children(Workers& team, size_t worker, Leaf* parent);
   void complete_split(Leaf* parent) const;
   void constrain_children(const Leaf& parent);
   Bounds bounds_of(const Leaf& leaf) const;
@@ -133,7 +138,6 @@ class Grower {
   RowPartition rows_;
   Histograms histograms_;
   AnyFinder finder_;
-  std::vector<Workspace> workspaces_;  // per thread
   AnySearch search_;
   bool categorical_ = false;                 // some feature is
   uint64_t grown_ = 0;                       // the number of trees so far

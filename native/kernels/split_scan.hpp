@@ -2,14 +2,15 @@
 //
 // Running sums of integers, scores of all positions in float, and exact scores in double of the few
 // that are close to the best. The error of the float scores is bounded, so the choice is exact. The
-// sum of the scores of both sides is computed in pair_score() and exact_score(); see grow/gain.hpp.
+// sum of the scores of both sides is computed in pair_score() and exact_score(); see
+// kernels/api/gain.hpp.
 #pragma once
 
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
-#include "grow/gain.hpp"
+#include "kernels/api/gain.hpp"
 #include "kernels/api/split_scan.hpp"
 #include "kernels/packing.hpp"
 

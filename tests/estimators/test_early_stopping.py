@@ -7,7 +7,7 @@ import pytest
 
 from estimators.tables import hashed, make_table, overfit, quick
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
-from stagewise.training.reading.folds import hold_out
+from stagewise.training.reading.folds import draw_held_out
 
 BOTH = pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
 
@@ -87,7 +87,7 @@ def test_held_out_rows_have_no_say_in_the_ranks_of_wide_integers(weighted):
 
 @pytest.mark.parametrize("way", ["held out", "weight zero"])
 def test_rows_that_are_not_learned_from_have_no_say_in_what_is_wide(way):
-    rows, _ = hold_out(None, np.arange(200), 0.1, 0, by_class=False)
+    rows, _ = draw_held_out(None, np.arange(200), 0.1, 0, by_class=False)
     X = np.full((200, 1), 2**60)
     X[rows, 0] = rows
     weight = np.isin(np.arange(200), rows).astype(float) if way == "weight zero" else None

@@ -62,13 +62,13 @@ def changed_tree(model: Model, name: str, node: int, bits: int) -> Model:
     return replace(model, ensemble=Ensemble.from_flat(ensemble.n_features, ensemble.base, flat))
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", list(SAMPLES))
 def test_reading_and_writing_again_gives_the_same_bytes(name: str) -> None:
     data = encode(SAMPLES[name], ESTIMATOR)
     assert encode(*decode(data)) == data
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", list(SAMPLES))
 def test_a_model_is_restored_bit_for_bit(name: str) -> None:
     model = SAMPLES[name]
     read, estimator = decode(encode(model, ESTIMATOR))

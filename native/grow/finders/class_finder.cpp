@@ -56,7 +56,7 @@ ClassFinder::ClassFinder(const Bins& bins, const Kernels& kernels, const TreeRul
   size_t all = 0;
   for (size_t f = 0; f < bins.features(); ++f) all += bins.value_bins(f);
   set_few_rows(bins.features() > 0 ? all / bins.features() * classes_ / kSumsPerRow : 0);
-  if (bins.sparse()) fix_few_rows(0);  // every node has a histogram
+  if (bins.sparse()) use_histograms_only();
 }
 
 ClassFinder::Scratch::Scratch(const Bins& bins) : PackedGradientFinder::Scratch(bins), sort(bins) {
@@ -121,12 +121,12 @@ ClassNode ClassFinder::node_of(const Leaf& leaf, bool counted) const {
   return {leaf.vector.data(), classes_, counted ? leaf.count : 0, counted ? min_count_ : 0};
 }
 
-ClassScanInput ClassFinder::histogram_sums(const Search& search, size_t position,
+ClassScanInput ClassFinder::histogram_sums(const Scan& node, size_t position,
                                            const int64_t* counts) const {
   const uint32_t feature = (*features_)[position];
   ClassScanInput sums;
-  sums.node = node_of(*search.leaf, counts != nullptr);
-  sums.packed_sums = histograms_.feature(search.leaf->hist, position);
+  sums.node = node_of(*node.leaf, counts != nullptr);
+  sums.packed_sums = histograms_.feature(node.leaf->hist, position);
   sums.class_stride = histograms_.planes().n_sums;
   sums.bins = bins_.value_bins(feature);
   sums.has_missing = bins_.has_missing(feature);
@@ -135,56 +135,57 @@ ClassScanInput ClassFinder::histogram_sums(const Search& search, size_t position
   return sums;
 }
 
-ClassFinder::Found ClassFinder::scan_histogram(const Search& search, size_t position,
-                                               const int64_t* counts) const {
+ClassFinder::Candidate ClassFinder::scan_histogram(const Scan& node, size_t position,
+                                                   const int64_t* counts) const {
   std::vector<int64_t> sides(2 * classes_);
-  return scan(search, (*features_)[position], histogram_sums(search, position, counts),
-              sides.data());
+  return scan(node, (*features_)[position], histogram_sums(node, position, counts), sides.data());
 }
 
-ClassFinder::Found ClassFinder::scan(const Search& search, uint32_t feature,
-                                     const ClassScanInput& sums, int64_t* sides) const {
-  Found found = bins_.coding(feature).categorical() ? scan_categories(search, feature, sums, sides)
-                                                    : scan_bins(search, feature, sums, sides);
-  found.missing_seen = found.result.missing_seen;
-  found.exact = sums.counts != nullptr;
-  return found;
+ClassFinder::Candidate ClassFinder::scan(const Scan& node, uint32_t feature,
+                                         const ClassScanInput& sums, int64_t* sides) const {
+  Candidate candidate = bins_.coding(feature).categorical()
+                            ? scan_categories(node, feature, sums, sides)
+                            : scan_bins(node, feature, sums, sides);
+  candidate.missing_seen = candidate.result.missing_seen;
+  candidate.exact = sums.counts != nullptr;
+  return candidate;
 }
 
 // A numeric feature: the bins in their order.
-ClassFinder::Found ClassFinder::scan_bins(const Search& search, uint32_t feature,
-                                          const ClassScanInput& sums, int64_t* sides) const {
+ClassFinder::Candidate ClassFinder::scan_bins(const Scan& node, uint32_t feature,
+                                              const ClassScanInput& sums, int64_t* sides) const {
   ClassScanInput in = sums;
-  const std::optional<size_t> only = single_cut(rules_, search, feature, [&] {
+  const std::optional<size_t> only = single_cut(rules_, node, feature, [&] {
     size_t first = 0, last = sums.bins;
     while (first < last && !has_rows(sums, first)) ++first;
     while (last > first && !has_rows(sums, last - 1)) --last;
     return first < last ? std::pair{first, last - 1} : std::pair<size_t, size_t>{0, 0};
   });
   if (only) in.within = {*only, *only + 1};
-  Found found;
-  found.result = kernels_.scan_classes(in, search.rules, sides);
-  found.bin = static_cast<uint32_t>(found.result.position);
-  found.next_bin = found.bin + 1;
-  return found;
+  Candidate candidate;
+  candidate.result = kernels_.scan_classes(in, node.rules, sides);
+  candidate.bin = static_cast<uint32_t>(candidate.result.position);
+  candidate.next_bin = candidate.bin + 1;
+  return candidate;
 }
 
 // Sorted by the share of each class in turn; with random cuts, of one random class.
-ClassFinder::Found ClassFinder::scan_categories(const Search& search, uint32_t feature,
-                                                const ClassScanInput& sums, int64_t* sides) const {
+ClassFinder::Candidate ClassFinder::scan_categories(const Scan& node, uint32_t feature,
+                                                    const ClassScanInput& sums,
+                                                    int64_t* sides) const {
   Positions by{classes_ == 2 ? size_t{1} : 0, classes_};
   if (rules_.random_thresholds && classes_ > 2) {
-    by.first = (draw(draw(search.key, feature), classes_) >> 32) * classes_ >> 32;
+    by.first = (draw(draw(node.key, feature), classes_) >> 32) * classes_ >> 32;
     by.last = by.first + 1;
   }
-  Found best;
+  Candidate best;
   for (size_t k = by.first; k < by.last; ++k) {
     ReorderedClasses in_order(sums, ordered_bins(sums, k));
     if (rules_.random_thresholds && in_order.sums.bins > 0) {
-      const size_t cut = draw_position(search, feature, 0, in_order.sums.bins - 1);
+      const size_t cut = draw_position(node, feature, 0, in_order.sums.bins - 1);
       in_order.sums.within = {cut, cut + 1};
     }
-    const ScanResult result = kernels_.scan_classes(in_order.sums, search.rules, sides);
+    const ScanResult result = kernels_.scan_classes(in_order.sums, node.rules, sides);
     if (k == by.first || result.score > best.result.score) {
       best.result = result;
       best.bin = static_cast<uint32_t>(result.position);
@@ -196,30 +197,34 @@ ClassFinder::Found ClassFinder::scan_categories(const Search& search, uint32_t f
 
 // Computes the order of the categories again, and from it the bins that go right. Categories
 // without rows in the node go to the heavier side.
-std::vector<uint8_t> ClassFinder::right_bins(const Search& search, size_t position,
-                                             const Found& found, bool heavier_left,
-                                             FinderScratch* finder_scratch) const {
-  Scratch* const scratch = own(finder_scratch);
+std::vector<uint8_t> ClassFinder::right_bins(const Scan& node, size_t position, bool heavier_left,
+                                             Scratch* scratch) const {
+  const Candidate& candidate = node.candidates[position];
   const uint32_t feature = (*features_)[position];
-  const bool in_histogram = search.leaf->hist >= 0;
+  const bool in_histogram = node.leaf->hist >= 0;
   if (!in_histogram) {
-    list_rows(search.rows, scratch);
-    list_codes(bins_, search.rows, feature, &scratch->sort);
+    list_rows(node.rows, scratch);
+    list_codes(bins_, node.rows, feature, &scratch->sort);
   }
   const ClassScanInput sums =
-      in_histogram ? histogram_sums(search, position, nullptr) : bin_sums(search, feature, scratch);
-  const std::vector<uint32_t> order = ordered_bins(sums, found.category_order);
+      in_histogram ? histogram_sums(node, position, nullptr) : bin_sums(node, feature, scratch);
+  const std::vector<uint32_t> order = ordered_bins(sums, candidate.category_order);
   std::vector<uint8_t> right(sums.bins, heavier_left ? 0 : 1);
-  for (size_t i = 0; i < order.size(); ++i) right[order[i]] = i <= found.bin ? 0 : 1;
+  for (size_t i = 0; i < order.size(); ++i) right[order[i]] = i <= candidate.bin ? 0 : 1;
   if (!in_histogram) clear(sums, scratch);
   return right;
 }
 
-void ClassFinder::scan_block(NodeScan* scan_state, size_t block) const {
-  Search* const search = own(scan_state);
+Split ClassFinder::choose_split(Scan* node, Scratch* scratch) const {
+  return choose_split_with(node, scratch, [&](const Choice& choice) {
+    return right_bins(*node, choice.position, choice.heavier_left, scratch);
+  });
+}
+
+void ClassFinder::scan_block(Scan* node, size_t block) const {
   for (const uint32_t position : histograms_.block_members(block)) {
-    if (too_few_rows((*features_)[position]) || !search->allows(position)) continue;
-    search->set(position, scan_histogram(*search, position, nullptr));
+    if (too_few_rows((*features_)[position]) || !node->allows(position)) continue;
+    node->set(position, scan_histogram(*node, position, nullptr));
   }
 }
 
@@ -240,10 +245,10 @@ void ClassFinder::list_rows(const RowIndex& rows, Scratch* scratch) const {
 }
 
 template <class Bin>
-ClassScanInput ClassFinder::row_sums(const Search& search, uint32_t feature, size_t bins,
+ClassScanInput ClassFinder::row_sums(const Scan& node, uint32_t feature, size_t bins,
                                      Scratch* scratch, Bin bin) const {
   ClassScanInput sums;
-  sums.node = node_of(*search.leaf, counts_needed_);
+  sums.node = node_of(*node.leaf, counts_needed_);
   sums.class_stride = bins + 1;
   sums.bins = bins;
   sums.has_missing = bins_.has_missing(feature);
@@ -253,19 +258,18 @@ ClassScanInput ClassFinder::row_sums(const Search& search, uint32_t feature, siz
   const int32_t* const class_of = scratch->row_classes.data();
   const GradientSlot* const slots = scratch->row_slots.data();
   const int32_t* const codes = scratch->sort.row_codes.data();
-  for (size_t i = 0; i < search.rows.n; ++i)
+  for (size_t i = 0; i < node.rows.n; ++i)
     packed_sums[static_cast<size_t>(class_of[i]) * (bins + 1) + bin(codes[i])] += slots[i].packed;
   sums.packed_sums = packed_sums;
   if (!counts_needed_) return sums;
   int64_t* const counts = scratch->few_counts.data();
-  for (size_t i = 0; i < search.rows.n; ++i) counts[bin(codes[i])] += weights_[search.rows[i]];
+  for (size_t i = 0; i < node.rows.n; ++i) counts[bin(codes[i])] += weights_[node.rows[i]];
   sums.counts = counts;
   return sums;
 }
 
-ClassScanInput ClassFinder::bin_sums(const Search& search, uint32_t feature,
-                                     Scratch* scratch) const {
-  return row_sums(search, feature, bins_.value_bins(feature), scratch,
+ClassScanInput ClassFinder::bin_sums(const Scan& node, uint32_t feature, Scratch* scratch) const {
+  return row_sums(node, feature, bins_.value_bins(feature), scratch,
                   [](int32_t code) { return static_cast<size_t>(code); });
 }
 
@@ -279,47 +283,45 @@ bool ClassFinder::summed(uint32_t feature, size_t rows) const {
          rows * kSumsPerRow > bins_.value_bins(feature) * classes_;
 }
 
-void ClassFinder::scan_few_rows(NodeScan* scan_state, FinderScratch* finder_scratch) const {
-  Search* const search = own(scan_state);
-  Scratch* const scratch = own(finder_scratch);
-  list_rows(search->rows, scratch);
-  search->visit_allowed(features_->size(), [&](size_t position) {
-    search->set(position, scan_rows(*search, (*features_)[position], scratch));
+void ClassFinder::scan_few_rows(Scan* node, Scratch* scratch) const {
+  list_rows(node->rows, scratch);
+  node->visit_allowed(features_->size(), [&](size_t position) {
+    node->set(position, scan_rows(*node, (*features_)[position], scratch));
   });
 }
 
 // One feature from the rows that are listed in the scratch.
-ClassFinder::Found ClassFinder::scan_rows(const Search& search, uint32_t feature,
-                                          Scratch* scratch) const {
-  const CodeEnds range = list_codes(bins_, search.rows, feature, &scratch->sort);
+ClassFinder::Candidate ClassFinder::scan_rows(const Scan& node, uint32_t feature,
+                                              Scratch* scratch) const {
+  const CodeEnds range = list_codes(bins_, node.rows, feature, &scratch->sort);
   if (range.lowest == range.highest) return {};
   const bool categorical = bins_.coding(feature).categorical();
-  if (!categorical && (rules_.random_thresholds || search.leaf->forced_split >= 0))
-    return scan_only_cut(search, feature, range, scratch);
-  if (summed(feature, search.rows.n)) return scan_bin_sums(search, feature, scratch);
-  return sweep(search, feature,
-               sort_places(search.rows.n, bins_.value_bins(feature) + 1, &scratch->sort),
-               {search.rows, scratch->row_classes.data(), scratch->row_slots.data()}, scratch);
+  if (!categorical && (rules_.random_thresholds || node.leaf->forced_split >= 0))
+    return scan_only_cut(node, feature, range, scratch);
+  if (summed(feature, node.rows.n)) return scan_bin_sums(node, feature, scratch);
+  return sweep(node, feature,
+               sort_places(node.rows.n, bins_.value_bins(feature) + 1, &scratch->sort),
+               {node.rows, scratch->row_classes.data(), scratch->row_slots.data()}, scratch);
 }
 
-ClassFinder::Found ClassFinder::scan_bin_sums(const Search& search, uint32_t feature,
-                                              Scratch* scratch) const {
-  const ClassScanInput sums = bin_sums(search, feature, scratch);
-  Found found = scan(search, feature, sums, scratch->sides.data());
-  found.exact = true;
+ClassFinder::Candidate ClassFinder::scan_bin_sums(const Scan& node, uint32_t feature,
+                                                  Scratch* scratch) const {
+  const ClassScanInput sums = bin_sums(node, feature, scratch);
+  Candidate candidate = scan(node, feature, sums, scratch->sides.data());
+  candidate.exact = true;
   clear(sums, scratch);
-  return found;
+  return candidate;
 }
 
 // With a single cut, two bins are enough.
-ClassFinder::Found ClassFinder::scan_only_cut(const Search& search, uint32_t feature,
-                                              const CodeEnds& range, Scratch* scratch) const {
+ClassFinder::Candidate ClassFinder::scan_only_cut(const Scan& node, uint32_t feature,
+                                                  const CodeEnds& range, Scratch* scratch) const {
   const auto missing = static_cast<int32_t>(bins_.value_bins(feature));
-  const auto cut = single_cut(rules_, search, feature, [&] {
+  const auto cut = single_cut(rules_, node, feature, [&] {
     std::pair<size_t, size_t> ends{range.lowest, range.highest};
     if (scratch->all_weighted && ends.second < static_cast<size_t>(missing)) return ends;
     int32_t first = missing, last = 0;
-    for (size_t i = 0; i < search.rows.n; ++i) {
+    for (size_t i = 0; i < node.rows.n; ++i) {
       const int32_t code = scratch->sort.row_codes[i];
       const bool weighted = scratch->row_slots[i].packed != 0 && code != missing;
       first = weighted && code < first ? code : first;
@@ -329,45 +331,42 @@ ClassFinder::Found ClassFinder::scan_only_cut(const Search& search, uint32_t fea
     return std::pair<size_t, size_t>{0, 0};
   });
   const auto last_left = static_cast<int32_t>(*cut);
-  ClassScanInput sums = row_sums(search, feature, 2, scratch, [=](int32_t code) {
+  ClassScanInput sums = row_sums(node, feature, 2, scratch, [=](int32_t code) {
     return static_cast<size_t>(code > last_left) + static_cast<size_t>(code == missing);
   });
   sums.within = {0, 1};
-  Found found;
-  found.result = kernels_.scan_classes(sums, search.rules, scratch->sides.data());
-  found.missing_seen = found.result.missing_seen;
-  found.exact = true;
-  found.bin = static_cast<uint32_t>(*cut);
-  found.next_bin = found.bin + 1;
+  Candidate candidate;
+  candidate.result = kernels_.scan_classes(sums, node.rules, scratch->sides.data());
+  candidate.missing_seen = candidate.result.missing_seen;
+  candidate.exact = true;
+  candidate.bin = static_cast<uint32_t>(*cut);
+  candidate.next_bin = candidate.bin + 1;
   clear(sums, scratch);
-  return found;
+  return candidate;
 }
 
-void ClassFinder::scan_sorted(NodeScan* scan_state, size_t position, const SortedRow* rows,
-                              FinderScratch* finder_scratch) const {
-  Search* const search = own(scan_state);
-  Scratch* const scratch = own(finder_scratch);
+void ClassFinder::scan_sorted(Scan* node, size_t position, const SortedRow* rows,
+                              Scratch* scratch) const {
   const uint32_t feature = (*features_)[position];
   if (bins_.coding(feature).categorical()) {
-    list_rows(search->rows, scratch);
-    list_codes(bins_, search->rows, feature, &scratch->sort);
-    search->set(position, scan_bin_sums(*search, feature, scratch));
+    list_rows(node->rows, scratch);
+    list_codes(bins_, node->rows, feature, &scratch->sort);
+    node->set(position, scan_bin_sums(*node, feature, scratch));
   } else {
     scratch->sides.resize(2 * classes_);
-    search->set(position,
-                sweep(*search, feature, rows, {{}, class_of_, gradients_->slots()}, scratch));
+    node->set(position, sweep(*node, feature, rows, {{}, class_of_, gradients_->slots()}, scratch));
   }
 }
 
-ClassFinder::Found ClassFinder::sweep(const Search& search, uint32_t feature, const SortedRow* rows,
-                                      const Named& named, Scratch* scratch) const {
+ClassFinder::Candidate ClassFinder::sweep(const Scan& node, uint32_t feature, const SortedRow* rows,
+                                          const Named& named, Scratch* scratch) const {
   ClassSweepInput in;
-  in.node = node_of(*search.leaf, counts_needed_);
+  in.node = node_of(*node.leaf, counts_needed_);
   in.rows = rows;
-  in.n = search.rows.n;
-  Found found;
-  found.exact = true;
-  if (rows[0].rank == rows[in.n - 1].rank) return found;
+  in.n = node.rows.n;
+  Candidate candidate;
+  candidate.exact = true;
+  if (rows[0].rank == rows[in.n - 1].rank) return candidate;
   in.present = count_present(rows, in.n, bins_.value_bins(feature));
   in.class_of = named.class_of;
   in.slots = named.slots;
@@ -377,19 +376,19 @@ ClassFinder::Found ClassFinder::sweep(const Search& search, uint32_t feature, co
     in.counts = scratch->row_counts.data();
   }
   in.within = {0, in.present};
-  const std::optional<size_t> only = single_cut(rules_, search, feature, [&] {
+  const std::optional<size_t> only = single_cut(rules_, node, feature, [&] {
     return weighted_code_range(rows, in.present,
                                [&](size_t row) { return in.slots[row].packed == 0; });
   });
   if (only) in.within = position_of(rows, in.present, *only);
-  found.result = kernels_.sweep_classes(in, search.rules, scratch->sides.data());
-  found.missing_seen = found.result.missing_seen;
-  if (found.result.score > kNoSplit) {
-    const size_t next = found.result.position + 1;
-    found.bin = only ? static_cast<uint32_t>(*only) : rows[found.result.position].rank;
-    found.next_bin = next < in.present ? rows[next].rank : bins_.value_bins(feature);
+  candidate.result = kernels_.sweep_classes(in, node.rules, scratch->sides.data());
+  candidate.missing_seen = candidate.result.missing_seen;
+  if (candidate.result.score > kNoSplit) {
+    const size_t next = candidate.result.position + 1;
+    candidate.bin = only ? static_cast<uint32_t>(*only) : rows[candidate.result.position].rank;
+    candidate.next_bin = next < in.present ? rows[next].rank : bins_.value_bins(feature);
   }
-  return found;
+  return candidate;
 }
 
 }  // namespace stagewise

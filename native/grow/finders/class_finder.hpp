@@ -7,7 +7,7 @@
 #pragma once
 
 #include "grow/finders/packed_gradient_finder.hpp"
-#include "grow/search/row_sort.hpp"
+#include "grow/nodes/row_sort.hpp"
 
 namespace stagewise {
 
@@ -41,22 +41,19 @@ class ClassFinder final : public PackedGradientFinder {
   bool splittable(const Leaf& leaf) const override {
     return !leaf.pure && PackedGradientFinder::splittable(leaf);
   }
-  std::unique_ptr<FinderScratch> make_scratch() const override {
-    return std::make_unique<Scratch>(bins_);
-  }
-  void scan_few_rows(NodeScan* scan, FinderScratch* scratch) const override;
-  void scan_block(NodeScan* scan, size_t block) const override;
-  void scan_sorted(NodeScan* scan, size_t position, const SortedRow* rows,
-                   FinderScratch* scratch) const override;
+  Scratch make_scratch() const { return Scratch(bins_); }
+  void scan_few_rows(Scan* node, Scratch* scratch) const;
+  void scan_block(Scan* node, size_t block) const;
+  void scan_sorted(Scan* node, size_t position, const SortedRow* rows, Scratch* scratch) const;
+  Split choose_split(Scan* node, Scratch* scratch) const;
 
  private:
-  using PackedGradientFinder::own;
-  static Scratch* own(FinderScratch* scratch) { return static_cast<Scratch*>(scratch); }
-
-  Found scan_histogram(const Search& search, size_t position, const int64_t* counts) const override;
+  Candidate scan_histogram(const Scan& node, size_t position, const int64_t* counts) const override;
   double real_gain(double packed_gain) const override { return packed_gain / scales_.gradient; }
-  double unsplit(const Leaf&, const Found& found) const override { return found.result.unsplit; }
-  double magnitude(const Leaf& leaf, const Found&) const override {
+  double unsplit(const Leaf&, const Candidate& candidate) const override {
+    return candidate.result.unsplit;
+  }
+  double magnitude(const Leaf& leaf, const Candidate&) const override {
     return static_cast<double>(packed_gradient(leaf.packed_sum));
   }
   // Of entropy: one unit for each logarithm, of which there are a few per class.
@@ -65,10 +62,11 @@ class ClassFinder final : public PackedGradientFinder {
                ? scan_.logs.real * static_cast<double>(3 * (classes_ + 1))
                : 0.0;
   }
-  std::vector<uint8_t> right_bins(const Search& search, size_t position, const Found& found,
-                                  bool heavier_left, FinderScratch* scratch) const override;
+  // Of a categorical feature: 1 for each bin that goes right.
+  std::vector<uint8_t> right_bins(const Scan& node, size_t position, bool heavier_left,
+                                  Scratch* scratch) const;
   // Pure nodes are not searched.
-  bool is_uniform(const Search&) const override { return false; }
+  bool is_uniform(const Scan&) const override { return false; }
 
   // The classes and gradients of rows, by row number or by position in the node.
   struct Named {
@@ -80,28 +78,28 @@ class ClassFinder final : public PackedGradientFinder {
   std::vector<int64_t> class_sums(const RowIndex& rows) const;
   ClassNode node_of(const Leaf& leaf, bool counted) const;
   bool summed(uint32_t feature, size_t rows) const;  // else sorted
-  ClassScanInput histogram_sums(const Search& search, size_t position, const int64_t* counts) const;
+  ClassScanInput histogram_sums(const Scan& node, size_t position, const int64_t* counts) const;
   // Copies the classes and gradients of the rows to the scratch, by position in the node.
   void list_rows(const RowIndex& rows, Scratch* scratch) const;
   // Sums of the listed rows by bin(code), in the scratch; the last bin has the missing values.
   // clear() must follow.
   template <class Bin>
-  ClassScanInput row_sums(const Search& search, uint32_t feature, size_t bins, Scratch* scratch,
+  ClassScanInput row_sums(const Scan& node, uint32_t feature, size_t bins, Scratch* scratch,
                           Bin bin) const;
-  ClassScanInput bin_sums(const Search& search, uint32_t feature, Scratch* scratch) const;
+  ClassScanInput bin_sums(const Scan& node, uint32_t feature, Scratch* scratch) const;
   void clear(const ClassScanInput& sums, Scratch* scratch) const;
-  Found scan(const Search& search, uint32_t feature, const ClassScanInput& sums,
-             int64_t* sides) const;
-  Found scan_bins(const Search& search, uint32_t feature, const ClassScanInput& sums,
-                  int64_t* sides) const;
-  Found scan_categories(const Search& search, uint32_t feature, const ClassScanInput& sums,
-                        int64_t* sides) const;
-  Found scan_bin_sums(const Search& search, uint32_t feature, Scratch* scratch) const;
-  Found scan_rows(const Search& search, uint32_t feature, Scratch* scratch) const;
-  Found scan_only_cut(const Search& search, uint32_t feature, const CodeEnds& range,
-                      Scratch* scratch) const;
-  Found sweep(const Search& search, uint32_t feature, const SortedRow* rows, const Named& named,
-              Scratch* scratch) const;
+  Candidate scan(const Scan& node, uint32_t feature, const ClassScanInput& sums,
+                 int64_t* sides) const;
+  Candidate scan_bins(const Scan& node, uint32_t feature, const ClassScanInput& sums,
+                      int64_t* sides) const;
+  Candidate scan_categories(const Scan& node, uint32_t feature, const ClassScanInput& sums,
+                            int64_t* sides) const;
+  Candidate scan_bin_sums(const Scan& node, uint32_t feature, Scratch* scratch) const;
+  Candidate scan_rows(const Scan& node, uint32_t feature, Scratch* scratch) const;
+  Candidate scan_only_cut(const Scan& node, uint32_t feature, const CodeEnds& range,
+                          Scratch* scratch) const;
+  Candidate sweep(const Scan& node, uint32_t feature, const SortedRow* rows, const Named& named,
+                  Scratch* scratch) const;
 
   void share_unit();  // of all weights: a power of two
 

@@ -1,7 +1,9 @@
 // A finder computes the gains of the candidate splits of a node, for one kind of target.
 //
 // A search strategy (grow/search/) decides where the candidates of a node come from: a histogram,
-// few rows, or presorted rows. It passes them to a finder, which scores them and chooses the best:
+// few rows, or presorted rows. It passes them to a finder, which scores them and chooses the best.
+// Search strategies include finders, never the other way round.
+//
 //
 //   PackedGradientFinder  one packed sum of gradient and hessian per row
 //     GradientFinder      one output: Chen & Guestrin (2016), eq. 7
@@ -10,22 +12,20 @@
 //   MedianFinder          absolute error about the median
 //
 // The scores of both sides are computed in kernels/split_scan.hpp, class_split_scan.hpp and
-// vector_split_scan.hpp, from the formulas of grow/gain.hpp, and by MedianFinder::best_cut().
-// choose_split() subtracts the score of the node: that is the gain.
+// vector_split_scan.hpp, from the formulas of kernels/api/gain.hpp, and by
+// MedianFinder::best_cut(). choose_split() subtracts the score of the node: that is the gain.
 #pragma once
 
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "binning/bins.hpp"
-#include "grow/leaf.hpp"
-#include "grow/search/histograms.hpp"
-#include "grow/tree_rules.hpp"
+#include "grow/nodes/histograms.hpp"
+#include "grow/nodes/leaf.hpp"
+#include "grow/nodes/tree_rules.hpp"
 
 namespace stagewise {
 
@@ -35,11 +35,9 @@ constexpr double kRelativeGain = 1e-10;
 // The gain that is reported for an accepted split without gain.
 constexpr double kNeutralGain = std::numeric_limits<double>::min();
 
-// One node while it is searched: every feature is scanned, by any thread; then the best is chosen.
-// Each finder derives its own type, which holds what it found for each feature.
+// The scan of one node: every feature is scanned, by any thread; then the best candidate is chosen.
+// Each finder derives its own type, Scan, with the best candidate of each feature.
 struct NodeScan {
-  virtual ~NodeScan() = default;
-
   const Leaf* leaf = nullptr;
   RowIndex rows;
   uint64_t key = 0;              // of the random draws of this node
@@ -64,72 +62,45 @@ struct NodeScan {
   }
 };
 
-// The memory of one thread. Each finder derives its own type.
+// The memory of one thread. Each finder derives its own type, Scratch.
 struct FinderScratch {
   explicit FinderScratch(const Bins& bins) : row_marks(bins.sparse() ? bins.rows() : 0, 0) {}
-  virtual ~FinderScratch() = default;
 
   std::vector<uint8_t> row_marks;  // of a sparse table: one per row, 0 between calls
 };
 
+// The part of a finder that does not depend on its types. Search strategies are templates that call
+// the other functions of each finder (search/node_search.hpp has the list).
 class Finder {
  public:
   virtual ~Finder() = default;
   Finder(const Finder&) = delete;
   Finder& operator=(const Finder&) = delete;
 
-  virtual std::unique_ptr<NodeScan> make_scan() const = 0;
-  virtual std::unique_ptr<FinderScratch> make_scratch() const = 0;
-
-  // Nodes with at most this many rows are searched without a histogram.
-  size_t few_rows() const { return few_rows_; }
-  // Has no effect if the finder works without histograms only, or with histograms only.
-  void set_few_rows(size_t rows) {
-    if (!few_rows_fixed_) few_rows_ = rows;
-  }
-
-  // The gradients of the rows, for histograms.
-  virtual PackedRows packed_rows() const { unsupported("histograms"); }
-
   // Set the sums and the value of the root, and of the children of a leaf that is split.
   virtual void set_root_sums(const RowIndex& rows, bool all, Leaf* root) const = 0;
   virtual void set_child_sums(const Leaf& parent, const RowIndex& left,
                               const RowIndex& right) const = 0;
-
   virtual bool splittable(const Leaf& leaf) const = 0;
-  virtual void begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
-                     NodeScan* scan) const = 0;
 
-  // Candidates from the histogram of the leaf: a group of features, or a block of a sparse table.
-  virtual void scan_group(NodeScan*, size_t /*group*/) const { unsupported("histograms"); }
-  virtual void scan_block(NodeScan*, size_t /*block*/) const { unsupported("sparse tables"); }
-  // Candidates from the rows of the leaf: all features, or a block of a sparse table.
-  virtual void scan_few_rows(NodeScan* scan, FinderScratch* scratch) const = 0;
-  virtual void scan_few_rows_block(NodeScan*, size_t /*block*/, FinderScratch*) const {
-    unsupported("few rows of sparse tables");
+  // Nodes with at most this many rows are searched without a histogram.
+  size_t few_rows() const { return few_rows_; }
+  // Has no effect if the finder works with histograms only.
+  void set_few_rows(size_t rows) {
+    if (!histograms_only_) few_rows_ = rows;
   }
-  // Candidates of the feature at a position, from the rows sorted by it.
-  virtual void scan_sorted(NodeScan*, size_t /*position*/, const SortedRow*, FinderScratch*) const {
-    unsupported("presorted rows");
-  }
-
-  virtual Split choose_split(NodeScan* scan, FinderScratch* scratch) const = 0;
 
  protected:
   Finder() = default;
-  // few_rows() from now on, whatever set_few_rows() is called with.
-  void fix_few_rows(size_t rows) {
-    few_rows_ = rows;
-    few_rows_fixed_ = true;
+  // From now on every node has a histogram.
+  void use_histograms_only() {
+    few_rows_ = 0;
+    histograms_only_ = true;
   }
 
  private:
-  [[noreturn]] static void unsupported(const char* source) {
-    throw std::logic_error(std::string("this finder does not support ") + source);
-  }
-
   size_t few_rows_ = 0;
-  bool few_rows_fixed_ = false;
+  bool histograms_only_ = false;
 };
 
 // Whether a missing value of the feature occurs in these rows.

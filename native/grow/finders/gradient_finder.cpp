@@ -102,8 +102,8 @@ void GradientFinder::set_child_sums(const Leaf& parent, const RowIndex& left,
 
 // Sets the regularisation of the children of the node, in packed units.
 void GradientFinder::begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
-                           NodeScan* scan) const {
-  PackedGradientFinder::begin(leaf, rows, std::move(allowed), scan);
+                           Scan* node) const {
+  PackedGradientFinder::begin(leaf, rows, std::move(allowed), node);
   const double unit = scales_.gradient / scales_.hessian;  // of values
   Regularisation r = scan_.regularisation;
   if (rules_.max_step > 0.0) {
@@ -114,7 +114,7 @@ void GradientFinder::begin(const Leaf& leaf, const RowIndex& rows, std::vector<u
   r.high = std::min(r.high, leaf.bounds.high * unit);
   r.l2 += rules_.path_smoothing * scales_.hessian;
   r.shift = rules_.path_smoothing * leaf.value * scales_.gradient;
-  own(scan)->rules.regularisation = r;
+  node->rules.regularisation = r;
 }
 
 // The positions with at least the minimal count on both sides. `left` and `right` are counts that
@@ -128,13 +128,13 @@ Positions GradientFinder::positions_with_min_count(const int64_t* counts, size_t
 }
 
 // A numeric feature: the bins in their order.
-GradientFinder::Found GradientFinder::scan_bins(const Search& search, const BinSums& sums,
-                                                const ScanRules& rules) const {
+GradientFinder::Candidate GradientFinder::scan_bins(const Scan& node, const BinSums& sums,
+                                                    const ScanRules& rules) const {
   ScanInput in;
   in.packed_sums = sums.packed_sums;
   in.bins = sums.bins;
   in.missing_sum = sums.missing_sum;
-  in.total_sum = search.leaf->packed_sum;
+  in.total_sum = node.leaf->packed_sum;
   if (!rules_.constraints.monotone.empty())
     in.direction = rules_.constraints.monotone[sums.feature];
   in.missing_right = in.missing_left = {0, sums.bins};
@@ -142,7 +142,7 @@ GradientFinder::Found GradientFinder::scan_bins(const Search& search, const BinS
     in.missing_right = positions_with_min_count(sums.counts, sums.bins, 0, sums.missing_count);
     in.missing_left = positions_with_min_count(sums.counts, sums.bins, sums.missing_count, 0);
   }
-  const std::optional<size_t> only = single_cut(rules_, search, sums.feature, [&] {
+  const std::optional<size_t> only = single_cut(rules_, node, sums.feature, [&] {
     size_t first = 0, last = sums.bins;
     while (first < last && sums.packed_sums[first] == 0) ++first;
     while (last > first && sums.packed_sums[last - 1] == 0) --last;
@@ -154,32 +154,32 @@ GradientFinder::Found GradientFinder::scan_bins(const Search& search, const BinS
     for (Positions* p : {&in.missing_right, &in.missing_left})
       *p = p->first < upto && upto <= p->last ? Positions{upto - 1, upto} : Positions{0, 0};
   }
-  Found found;
-  found.result = kernels_.scan(in, rules);
-  found.missing_seen = sums.missing_sum != 0;
-  found.exact = sums.counts != nullptr;
-  if (found.result.score > kNoSplit) {
-    const size_t next = found.result.position + 1;
-    found.bin = only ? static_cast<uint32_t>(*only) : sums.code(found.result.position);
-    found.next_bin = next < sums.bins ? sums.first_code(next) : bins_.value_bins(sums.feature);
+  Candidate candidate;
+  candidate.result = kernels_.scan(in, rules);
+  candidate.missing_seen = sums.missing_sum != 0;
+  candidate.exact = sums.counts != nullptr;
+  if (candidate.result.score > kNoSplit) {
+    const size_t next = candidate.result.position + 1;
+    candidate.bin = only ? static_cast<uint32_t>(*only) : sums.code(candidate.result.position);
+    candidate.next_bin = next < sums.bins ? sums.first_code(next) : bins_.value_bins(sums.feature);
   }
-  return found;
+  return candidate;
 }
 
-GradientFinder::Found GradientFinder::scan_histogram(const Search& search, size_t position,
-                                                     const int64_t* counts) const {
+GradientFinder::Candidate GradientFinder::scan_histogram(const Scan& node, size_t position,
+                                                         const int64_t* counts) const {
   const uint32_t feature = (*features_)[position];
   const bool has_missing = bins_.has_missing(feature);
   BinSums sums;
   sums.feature = feature;
-  sums.packed_sums = histograms_.feature(search.leaf->hist, position);
+  sums.packed_sums = histograms_.feature(node.leaf->hist, position);
   sums.counts = counts;
   sums.bins = bins_.value_bins(feature);
   if (has_missing) {
     sums.missing_sum = sums.packed_sums[sums.bins];
     if (counts != nullptr) sums.missing_count = counts[sums.bins];
   }
-  return scan(search, sums);
+  return scan(node, sums);
 }
 
 // Sums of gradients, and of counts if they are needed, per bin of one feature; marks the bins.
@@ -218,11 +218,11 @@ size_t GradientFinder::list_touched(uint32_t bins, Scratch* scratch) const {
 }
 
 template <bool kCounts, class Code>
-void GradientFinder::scan_few_rows_of(const Code* codes, Search* search, Scratch* scratch) const {
-  const size_t n = search->leaf->rows();
+void GradientFinder::scan_few_rows_of(const Code* codes, Scan* node, Scratch* scratch) const {
+  const size_t n = node->leaf->rows();
   Scratch& s = *scratch;
   for (size_t j = 0; j < features_->size(); ++j) {
-    if (!search->allows(j)) continue;
+    if (!node->allows(j)) continue;
     const uint32_t feature = (*features_)[j];
     const FeatureGroups& groups = bins_.groups();
     const Code* const own = codes + groups.of(feature);
@@ -244,16 +244,16 @@ void GradientFinder::scan_few_rows_of(const Code* codes, Search* search, Scratch
       sums.missing_sum = s.listed_sums[--sums.bins];
       if (kCounts) sums.missing_count = s.listed_counts[sums.bins];
     }
-    Found found = scan(*search, sums);
-    found.exact = true;
-    search->set(j, found);
+    Candidate candidate = scan(*node, sums);
+    candidate.exact = true;
+    node->set(j, candidate);
   }
 }
 
 // Whether all rows have the same gradient per unit of weight. They are compared with a row of
 // positive count, since a row of count 0 equals all others.
-bool GradientFinder::is_uniform(const Search& search) const {
-  const RowIndex& rows = search.rows;
+bool GradientFinder::is_uniform(const Scan& node) const {
+  const RowIndex& rows = node.rows;
   size_t first = 0;
   while (first + 1 < rows.n && weights_[rows[first]] == 0) ++first;
   const auto gradient = [&](size_t i) {
@@ -265,25 +265,23 @@ bool GradientFinder::is_uniform(const Search& search) const {
   return true;
 }
 
-void GradientFinder::scan_few_rows(NodeScan* scan, FinderScratch* finder_scratch) const {
-  Search* const search = own(scan);
-  Scratch* const scratch = own(finder_scratch);
-  const size_t n = search->rows.n;
+void GradientFinder::scan_few_rows(Scan* node, Scratch* scratch) const {
+  const size_t n = node->rows.n;
   Scratch& s = *scratch;
   s.reserve_rows(n);
   for (size_t i = 0; i < n; ++i) {
-    const uint32_t row = search->rows[i];
+    const uint32_t row = node->rows[i];
     s.row_packed[i] = gradients_->slots()[row].packed;
     s.row_counts[i] = weights_[row];
     s.row_begin[i] = row * bins_.row_stride();
   }
-  search->pure = rules_.grow_until_pure && is_uniform(*search);
-  if (search->pure) return;
+  node->pure = rules_.grow_until_pure && is_uniform(*node);
+  if (node->pure) return;
   const auto scan_all = [&](const auto* codes) {
     if (counts_needed_) {
-      scan_few_rows_of<true>(codes, search, scratch);
+      scan_few_rows_of<true>(codes, node, scratch);
     } else {
-      scan_few_rows_of<false>(codes, search, scratch);
+      scan_few_rows_of<false>(codes, node, scratch);
     }
   };
   if (bins_.wide()) {
@@ -293,21 +291,27 @@ void GradientFinder::scan_few_rows(NodeScan* scan, FinderScratch* finder_scratch
   }
 }
 
-void GradientFinder::add_scores(const Search& search, const BinSums& sums, double* right,
+Split GradientFinder::choose_split(Scan* node, Scratch* scratch) const {
+  return choose_split_with(node, scratch, [&](const Choice& choice) {
+    return right_bins(*node, choice.position, choice.heavier_left, scratch);
+  });
+}
+
+void GradientFinder::add_scores(const Scan& node, const BinSums& sums, double* right,
                                 double* left) const {
   ScanInput in;
   in.packed_sums = sums.packed_sums;
   in.bins = sums.bins;
   in.missing_sum = sums.missing_sum;
-  in.total_sum = search.leaf->packed_sum;
+  in.total_sum = node.leaf->packed_sum;
   if (!rules_.constraints.monotone.empty())
     in.direction = rules_.constraints.monotone[sums.feature];
-  kernels_.symmetric_scores(in, search.rules, unsplit_score(*search.leaf), right, left);
+  kernels_.symmetric_scores(in, node.rules, unsplit_score(*node.leaf), right, left);
 }
 
-bool GradientFinder::complete(const Search& search, size_t position, Scratch* scratch,
+bool GradientFinder::complete(const Scan& node, size_t position, Scratch* scratch,
                               Split* split) const {
-  const Leaf& leaf = *search.leaf;
+  const Leaf& leaf = *node.leaf;
   const int64_t* const packed_sums = histograms_.feature(leaf.hist, position);
   const size_t bins = bins_.value_bins(split->feature);
   const auto goes_left = [&](size_t b) {
@@ -326,9 +330,9 @@ bool GradientFinder::complete(const Search& search, size_t position, Scratch* sc
   const int64_t right = leaf.packed_sum - left;
   const auto hl = static_cast<double>(packed_hessian(left));
   const auto hr = static_cast<double>(packed_hessian(right));
-  bool fits = splittable(leaf) && hl >= search.rules.min_hessian && hr >= search.rules.min_hessian;
+  bool fits = splittable(leaf) && hl >= node.rules.min_hessian && hr >= node.rules.min_hessian;
   if (fits && !min_count_proven(leaf, left)) {
-    count_bins(search, split->feature, scratch);
+    count_bins(node, split->feature, scratch);
     int64_t count = split->missing_left ? scratch->counts[bins] : 0;
     for (size_t b = 0; b < bins; ++b) count += goes_left(b) ? scratch->counts[b] : 0;
     fits = count >= min_count_ && leaf.count - count >= min_count_;
@@ -337,7 +341,7 @@ bool GradientFinder::complete(const Search& search, size_t position, Scratch* sc
     *split = {};
     return false;
   }
-  const Regularisation& r = search.rules.regularisation;
+  const Regularisation& r = node.rules.regularisation;
   const double score = leaf_score(static_cast<double>(packed_gradient(left)), hl, r) +
                        leaf_score(static_cast<double>(packed_gradient(right)), hr, r);
   split->gain = std::max(0.0, real_gain(score - unsplit_score(leaf)));

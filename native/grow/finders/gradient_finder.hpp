@@ -5,9 +5,9 @@
 // same scan over integer sums, so both choose the same split.
 #pragma once
 
-#include "grow/finders/bin_sums.hpp"
 #include "grow/finders/packed_gradient_finder.hpp"
-#include "grow/search/code_set.hpp"
+#include "grow/nodes/bin_sums.hpp"
+#include "grow/nodes/code_set.hpp"
 
 namespace stagewise {
 
@@ -41,20 +41,21 @@ class GradientFinder final : public PackedGradientFinder {
   void set_child_sums(const Leaf& parent, const RowIndex& left,
                       const RowIndex& right) const override;
   void begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
-             NodeScan* scan) const override;
+             Scan* node) const;
 
-  void scan_few_rows(NodeScan* scan, FinderScratch* scratch) const override;
-  void scan_block(NodeScan* scan, size_t block) const override;
-  void scan_few_rows_block(NodeScan* scan, size_t block, FinderScratch* scratch) const override;
+  void scan_few_rows(Scan* node, Scratch* scratch) const;
+  void scan_block(Scan* node, size_t block) const;
+  void scan_few_rows_block(Scan* node, size_t block, Scratch* scratch) const;
+  Split choose_split(Scan* node, Scratch* scratch) const;
   // The best candidate of one feature of a node, from its sums in the order of the codes.
-  Found scan(const Search& search, const BinSums& sums) const {
-    return bins_.coding(sums.feature).categorical() ? scan_categories(search, sums)
-                                                    : scan_bins(search, sums, search.rules);
+  Candidate scan(const Scan& node, const BinSums& sums) const {
+    return bins_.coding(sums.feature).categorical() ? scan_categories(node, sums)
+                                                    : scan_bins(node, sums, node.rules);
   }
 
   // For symmetric trees (symmetric_search.hpp): adds the score of each cut in a leaf, or the score
   // of the leaf without a split if the cut is not possible.
-  void add_scores(const Search& search, const BinSums& sums, double* right, double* left) const;
+  void add_scores(const Scan& node, const BinSums& sums, double* right, double* left) const;
   double unsplit_score(const Leaf& leaf) const;
   bool exceeds_min_gain(double packed_gain) const {
     return real_gain(packed_gain) > rules_.min_gain;
@@ -62,39 +63,35 @@ class GradientFinder final : public PackedGradientFinder {
   double category_smoothing() const { return category_smoothing_; }
   // Sets the sums and the gain of a split, and the side of missing values if the leaf has none.
   // Returns false, and clears the split, if a side has too few rows.
-  bool complete(const Search& search, size_t position, Scratch* scratch, Split* split) const;
+  bool complete(const Scan& node, size_t position, Scratch* scratch, Split* split) const;
 
   // The value of a leaf with these sums; parent: null for the root.
   double value(int64_t packed_sum, const Leaf* parent) const;
   double value(double gradient, double hessian, const Leaf* parent) const;
 
-  std::unique_ptr<FinderScratch> make_scratch() const override {
-    return std::make_unique<Scratch>(bins_);
-  }
-  static Scratch* own(FinderScratch* scratch) { return static_cast<Scratch*>(scratch); }
-  static Search* own(NodeScan* scan) { return PackedGradientFinder::own(scan); }
+  Scratch make_scratch() const { return Scratch(bins_); }
 
  private:
-  Found scan_histogram(const Search& search, size_t position, const int64_t* counts) const override;
+  Candidate scan_histogram(const Scan& node, size_t position, const int64_t* counts) const override;
   double real_gain(double packed_gain) const override;
-  double unsplit(const Leaf& leaf, const Found&) const override { return unsplit_score(leaf); }
-  double magnitude(const Leaf&, const Found& found) const override {
-    return found.result.score < 0.0 ? -found.result.score : found.result.score;
+  double unsplit(const Leaf& leaf, const Candidate&) const override { return unsplit_score(leaf); }
+  double magnitude(const Leaf&, const Candidate& candidate) const override {
+    return candidate.result.score < 0.0 ? -candidate.result.score : candidate.result.score;
   }
-  std::vector<uint8_t> right_bins(const Search& search, size_t position, const Found& found,
-                                  bool heavier_left, FinderScratch* scratch) const override;
-  Found scan_bins(const Search& search, const BinSums& sums, const ScanRules& rules) const;
-  Found scan_categories(const Search& search, const BinSums& sums) const;
-  Found scan_one_vs_rest(const Search& search, const BinSums& sums,
-                         const std::vector<uint32_t>& bins) const;
-  bool bounded(const Search& search) const;
-  size_t bound_pairs(Search* search, const std::vector<uint32_t>& positions, size_t first) const;
-  BinSums collect_cells(const Search& search, uint32_t feature, size_t first,
-                        Scratch* scratch) const;
-  bool is_uniform(const Search& search) const override;
+  // Of a categorical feature: 1 for each bin that goes right.
+  std::vector<uint8_t> right_bins(const Scan& node, size_t position, bool heavier_left,
+                                  Scratch* scratch) const;
+  Candidate scan_bins(const Scan& node, const BinSums& sums, const ScanRules& rules) const;
+  Candidate scan_categories(const Scan& node, const BinSums& sums) const;
+  Candidate scan_one_vs_rest(const Scan& node, const BinSums& sums,
+                             const std::vector<uint32_t>& bins) const;
+  bool bounded(const Scan& node) const;
+  size_t bound_pairs(Scan* node, const std::vector<uint32_t>& positions, size_t first) const;
+  BinSums collect_cells(const Scan& node, uint32_t feature, size_t first, Scratch* scratch) const;
+  bool is_uniform(const Scan& node) const override;
   double rounding() const override { return 0.0; }
   template <bool kCounts, class Code>
-  void scan_few_rows_of(const Code* codes, Search* search, Scratch* scratch) const;
+  void scan_few_rows_of(const Code* codes, Scan* node, Scratch* scratch) const;
   template <bool kCounts>
   size_t list_touched(uint32_t bins, Scratch* scratch) const;
   template <bool kCounts, class Code, class Decode>

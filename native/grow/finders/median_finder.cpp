@@ -7,7 +7,7 @@
 #include "core/quantile.hpp"
 #include "core/radix_sort.hpp"
 #include "core/random.hpp"
-#include "grow/search/row_sort.hpp"
+#include "grow/nodes/row_sort.hpp"
 
 namespace stagewise {
 namespace {
@@ -64,9 +64,7 @@ MedianFinder::MedianFinder(const Bins& bins, const TreeRules& rules, const RowWe
       weights_(weights),
       target_(target, weights.weight(), bins.rows()),
       min_count_(weights.units(rules.min_samples_leaf)),
-      place_(make_large_array<uint32_t>(bins.rows())) {
-  fix_few_rows(SIZE_MAX);  // no histograms
-}
+      place_(make_large_array<uint32_t>(bins.rows())) {}
 
 void MedianFinder::start_tree(const std::vector<uint32_t>& features, uint64_t key) {
   features_ = &features;
@@ -106,54 +104,51 @@ bool MedianFinder::splittable(const Leaf& leaf) const {
 
 // Lists the distinct targets of the node in order, and the position of each row's target.
 void MedianFinder::begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
-                         NodeScan* scan) const {
-  Search* const search = own(scan);
-  search->leaf = &leaf;
-  search->rows = rows;
-  search->key = draw(key_, leaf.path);
-  search->allowed = std::move(allowed);
-  search->found.assign(features_->size(), {});
+                         Scan* node) const {
+  node->leaf = &leaf;
+  node->rows = rows;
+  node->key = draw(key_, leaf.path);
+  node->allowed = std::move(allowed);
+  node->candidates.assign(features_->size(), {});
   std::vector<SortedRow> order(rows.n);
   for (size_t i = 0; i < rows.n; ++i) order[i] = {rows[i], target_.rank(rows[i])};
   radix_sort(&order, [](const SortedRow& r) { return r.rank; });
-  search->targets.clear();
+  node->targets.clear();
   for (size_t i = 0; i < rows.n; ++i) {
     if (i == 0 || order[i].rank != order[i - 1].rank)
-      search->targets.push_back(target_.value(order[i].rank));
-    place_[order[i].row] = static_cast<uint32_t>(search->targets.size() - 1);
+      node->targets.push_back(target_.value(order[i].rank));
+    place_[order[i].row] = static_cast<uint32_t>(node->targets.size() - 1);
   }
   RunningMedian whole;
-  whole.start(search->targets.data(), search->targets.size());
+  whole.start(node->targets.data(), node->targets.size());
   for_each_block(rows.n, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) whole.add(place_[rows[i]], target_.weight(rows[i]));
   });
-  search->unsplit = -static_cast<double>(whole.cost());
+  node->unsplit = -static_cast<double>(whole.cost());
 }
 
-void MedianFinder::scan_few_rows(NodeScan* scan, FinderScratch* scratch) const {
+void MedianFinder::scan_few_rows(Scan* node, Scratch* scratch) const {
   for (size_t j = 0; j < features_->size(); ++j)
-    if (scan->allows(j))
-      scan_sorted(scan, j, sort_by_code(bins_, scan->rows, (*features_)[j], &own(scratch)->sort),
+    if (node->allows(j))
+      scan_sorted(node, j, sort_by_code(bins_, node->rows, (*features_)[j], &scratch->sort),
                   scratch);
 }
 
-void MedianFinder::scan_sorted(NodeScan* scan, size_t position, const SortedRow* rows,
-                               FinderScratch* finder_scratch) const {
-  Search* const search = own(scan);
-  Scratch* const scratch = own(finder_scratch);
+void MedianFinder::scan_sorted(Scan* node, size_t position, const SortedRow* rows,
+                               Scratch* scratch) const {
   const uint32_t feature = (*features_)[position];
-  search->found[position] = bins_.coding(feature).categorical()
-                                ? scan_categories(*search, feature, rows, scratch)
-                                : scan_numbers(*search, feature, rows, scratch);
+  node->candidates[position] = bins_.coding(feature).categorical()
+                                   ? scan_categories(*node, feature, rows, scratch)
+                                   : scan_numbers(*node, feature, rows, scratch);
 }
 
-ScanResult MedianFinder::best_cut(const Search& search, const SortedRow* rows, size_t n,
-                                  size_t present, const Positions& within, Scratch* scratch) const {
+ScanResult MedianFinder::best_cut(const Scan& node, const SortedRow* rows, size_t n, size_t present,
+                                  const Positions& within, Scratch* scratch) const {
   RunningMedian& median = scratch->median;
   auto& costs = scratch->costs;
   if (costs.size() < present) costs.resize(present);
   const auto begin_side = [&](bool with_missing) {
-    median.start(search.targets.data(), search.targets.size());
+    median.start(node.targets.data(), node.targets.size());
     int64_t count = 0;
     for (size_t i = present; with_missing && i < n; ++i) {
       median.add(place_[rows[i].row], target_.weight(rows[i].row));
@@ -179,11 +174,11 @@ ScanResult MedianFinder::best_cut(const Search& search, const SortedRow* rows, s
       }
     });
     int64_t count = begin_side(!to_left);
-    const int64_t all = search.leaf->packed_sum;
+    const int64_t all = node.leaf->packed_sum;
     for_each_block(present - within.first, [&](size_t begin, size_t end) {
       for (size_t i = present - begin; i-- > present - end;) {
         if (i < within.last && end_of_code(i)) {
-          const bool heavy = count >= min_count_ && search.leaf->count - count >= min_count_ &&
+          const bool heavy = count >= min_count_ && node.leaf->count - count >= min_count_ &&
                              median.weight() > 0 && median.weight() < all;
           const double score = heavy ? -static_cast<double>(costs[i] + median.cost()) : kNoSplit;
           if (heavy && score >= own.score) own = {score, i, to_left, all - median.weight()};
@@ -198,26 +193,26 @@ ScanResult MedianFinder::best_cut(const Search& search, const SortedRow* rows, s
   return best;
 }
 
-MedianFinder::Found MedianFinder::scan_numbers(const Search& search, uint32_t feature,
-                                               const SortedRow* rows, Scratch* scratch) const {
-  const size_t n = search.rows.n;
+MedianFinder::Candidate MedianFinder::scan_numbers(const Scan& node, uint32_t feature,
+                                                   const SortedRow* rows, Scratch* scratch) const {
+  const size_t n = node.rows.n;
   const size_t present = count_present(rows, n, bins_.value_bins(feature));
-  const std::optional<size_t> only = single_cut(rules_, search, feature, [&] {
+  const std::optional<size_t> only = single_cut(rules_, node, feature, [&] {
     return weighted_code_range(rows, present, [&](size_t row) { return target_.weight(row) == 0; });
   });
   const Positions within = only ? position_of(rows, present, *only) : Positions{0, present};
-  Found found;
-  found.result = best_cut(search, rows, n, present, within, scratch);
-  found.missing_seen = found.result.missing_seen;
-  if (found.result.score > kNoSplit) {
-    const size_t next = found.result.position + 1;
-    found.bin = only ? static_cast<uint32_t>(*only) : rows[found.result.position].rank;
-    found.next_bin = next < present ? rows[next].rank : bins_.value_bins(feature);
+  Candidate candidate;
+  candidate.result = best_cut(node, rows, n, present, within, scratch);
+  candidate.missing_seen = candidate.result.missing_seen;
+  if (candidate.result.score > kNoSplit) {
+    const size_t next = candidate.result.position + 1;
+    candidate.bin = only ? static_cast<uint32_t>(*only) : rows[candidate.result.position].rank;
+    candidate.next_bin = next < present ? rows[next].rank : bins_.value_bins(feature);
   }
-  return found;
+  return candidate;
 }
 
-std::vector<uint32_t> MedianFinder::ordered_categories(const Search& search, const SortedRow* rows,
+std::vector<uint32_t> MedianFinder::ordered_categories(const Scan& node, const SortedRow* rows,
                                                        size_t present) const {
   struct Category {
     int64_t middle;  // twice the median
@@ -236,7 +231,7 @@ std::vector<uint32_t> MedianFinder::ordered_categories(const Search& search, con
     while (2 * (upto + own[at].second) < all) upto += own[at++].second;
     const bool between = 2 * (upto + own[at].second) == all;
     categories.push_back(
-        {search.targets[own[at].first] + search.targets[own[at + between].first], rows[i].rank});
+        {node.targets[own[at].first] + node.targets[own[at + between].first], rows[i].rank});
     own.clear();
   }
   std::sort(categories.begin(), categories.end(), [](const Category& a, const Category& b) {
@@ -247,11 +242,12 @@ std::vector<uint32_t> MedianFinder::ordered_categories(const Search& search, con
   return order;
 }
 
-MedianFinder::Found MedianFinder::scan_categories(const Search& search, uint32_t feature,
-                                                  const SortedRow* rows, Scratch* scratch) const {
-  const size_t n = search.rows.n, bins = bins_.value_bins(feature);
+MedianFinder::Candidate MedianFinder::scan_categories(const Scan& node, uint32_t feature,
+                                                      const SortedRow* rows,
+                                                      Scratch* scratch) const {
+  const size_t n = node.rows.n, bins = bins_.value_bins(feature);
   const size_t present = count_present(rows, n, static_cast<uint32_t>(bins));
-  const std::vector<uint32_t> order = ordered_categories(search, rows, present);
+  const std::vector<uint32_t> order = ordered_categories(node, rows, present);
   std::vector<size_t> start(bins + 1, 0);  // the first row of each category
   for (size_t i = 0; i < present; ++i) ++start[rows[i].rank + 1];
   for (size_t b = 0; b < bins; ++b) start[b + 1] += start[b];
@@ -264,51 +260,50 @@ MedianFinder::Found MedianFinder::scan_categories(const Search& search, uint32_t
   Positions within{0, ordered};
   if (rules_.random_thresholds && !order.empty())
     within =
-        position_of(in_order.data(), ordered, draw_position(search, feature, 0, order.size() - 1));
-  Found found;
-  found.result = best_cut(search, in_order.data(), in_order.size(), ordered, within, scratch);
-  found.missing_seen = found.result.missing_seen;
-  if (found.result.score > kNoSplit) found.bin = in_order[found.result.position].rank;
-  return found;
+        position_of(in_order.data(), ordered, draw_position(node, feature, 0, order.size() - 1));
+  Candidate candidate;
+  candidate.result = best_cut(node, in_order.data(), in_order.size(), ordered, within, scratch);
+  candidate.missing_seen = candidate.result.missing_seen;
+  if (candidate.result.score > kNoSplit) candidate.bin = in_order[candidate.result.position].rank;
+  return candidate;
 }
 
-Split MedianFinder::choose_split(NodeScan* scan, FinderScratch* finder_scratch) const {
-  Search* const search = own(scan);
-  Scratch* const scratch = own(finder_scratch);
-  const Leaf& leaf = *search->leaf;
+Split MedianFinder::choose_split(Scan* node, Scratch* scratch) const {
+  const Leaf& leaf = *node->leaf;
   size_t best = features_->size();
   double best_score = kNoSplit;
   for (size_t i = 0; i < features_->size(); ++i) {
-    if (!search->allows(i) || !(search->found[i].result.score > best_score)) continue;
+    if (!node->allows(i) || !(node->candidates[i].result.score > best_score)) continue;
     best = i;
-    best_score = search->found[i].result.score;
+    best_score = node->candidates[i].result.score;
   }
   if (best == features_->size()) return {};
-  const double units = best_score - search->unsplit;
+  const double units = best_score - node->unsplit;
   const bool forced = leaf.forced_split >= 0;
-  const bool enough = units > -kRelativeGain * search->unsplit;
+  const bool enough = units > -kRelativeGain * node->unsplit;
   const bool accepts_zero_gain =
-      rules_.grow_until_pure && rules_.min_gain == 0.0 && units >= kRelativeGain * search->unsplit;
+      rules_.grow_until_pure && rules_.min_gain == 0.0 && units >= kRelativeGain * node->unsplit;
   if (!forced && !accepts_zero_gain && !(enough && target_.real(units) > rules_.min_gain))
     return {};
-  const Found& found = search->found[best];
-  const int64_t left = found.result.left_sum;
+  const Candidate& candidate = node->candidates[best];
+  const int64_t left = candidate.result.left_sum;
   const bool heavier_left = left >= leaf.packed_sum - left;
   Split split;
   split.gain = std::max(target_.real(units), forced ? 0.0 : kNeutralGain);
   split.forced = forced;
   split.feature = (*features_)[best];
-  split.bin = found.bin;
-  split.next_bin = found.next_bin;
-  const bool decided = found.missing_seen || any_missing(bins_, search->rows, split.feature);
-  split.missing_left = decided ? found.result.missing_left : heavier_left;
+  split.bin = candidate.bin;
+  split.next_bin = candidate.next_bin;
+  const bool decided = candidate.missing_seen || any_missing(bins_, node->rows, split.feature);
+  split.missing_left = decided ? candidate.result.missing_left : heavier_left;
   split.left_sum = left;
   if (bins_.coding(split.feature).categorical()) {
-    const SortedRow* const rows = sort_by_code(bins_, search->rows, split.feature, &scratch->sort);
+    const SortedRow* const rows = sort_by_code(bins_, node->rows, split.feature, &scratch->sort);
     const uint32_t bins = bins_.value_bins(split.feature);
-    const auto order = ordered_categories(*search, rows, count_present(rows, search->rows.n, bins));
+    const auto order = ordered_categories(*node, rows, count_present(rows, node->rows.n, bins));
     split.right_bins.assign(bins, heavier_left ? 0 : 1);
-    for (size_t i = 0; i < order.size(); ++i) split.right_bins[order[i]] = i <= found.bin ? 0 : 1;
+    for (size_t i = 0; i < order.size(); ++i)
+      split.right_bins[order[i]] = i <= candidate.bin ? 0 : 1;
   }
   return split;
 }

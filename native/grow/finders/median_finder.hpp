@@ -6,10 +6,10 @@
 // monotone constraints, no sparse tables.
 #pragma once
 
+#include "gradients/row_weights.hpp"
 #include "grow/finders/finder.hpp"
 #include "grow/finders/running_median.hpp"
-#include "grow/row_weights.hpp"
-#include "grow/search/row_sort.hpp"
+#include "grow/nodes/row_sort.hpp"
 
 namespace stagewise {
 
@@ -42,15 +42,15 @@ struct MedianCandidate {
 };
 
 struct MedianScan : NodeScan {
-  std::vector<MedianCandidate> found;  // per position in the tree's list of features
-  std::vector<int64_t> targets;        // the distinct targets of the node, increasing
-  double unsplit = 0.0;                // the score of the node without a split
+  std::vector<MedianCandidate> candidates;  // per position in the tree's list of features
+  std::vector<int64_t> targets;             // the distinct targets of the node, increasing
+  double unsplit = 0.0;                     // the score of the node without a split
 };
 
 class MedianFinder final : public Finder {
  public:
-  using Found = MedianCandidate;
-  using Search = MedianScan;
+  using Candidate = MedianCandidate;
+  using Scan = MedianScan;
   struct Scratch : FinderScratch {
     explicit Scratch(const Bins& bins) : FinderScratch(bins), sort(bins) {}
 
@@ -64,35 +64,28 @@ class MedianFinder final : public Finder {
 
   void start_tree(const std::vector<uint32_t>& features, uint64_t key);
 
-  std::unique_ptr<NodeScan> make_scan() const override { return std::make_unique<Search>(); }
-  std::unique_ptr<FinderScratch> make_scratch() const override {
-    return std::make_unique<Scratch>(bins_);
-  }
+  Scratch make_scratch() const { return Scratch(bins_); }
   void set_root_sums(const RowIndex& rows, bool all, Leaf* root) const override;
   void set_child_sums(const Leaf& parent, const RowIndex& left,
                       const RowIndex& right) const override;
   bool splittable(const Leaf& leaf) const override;
   void begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
-             NodeScan* scan) const override;
-  void scan_few_rows(NodeScan* scan, FinderScratch* scratch) const override;
-  void scan_sorted(NodeScan* scan, size_t position, const SortedRow* rows,
-                   FinderScratch* scratch) const override;
-  Split choose_split(NodeScan* scan, FinderScratch* scratch) const override;
+             Scan* node) const;
+  void scan_few_rows(Scan* node, Scratch* scratch) const;
+  void scan_sorted(Scan* node, size_t position, const SortedRow* rows, Scratch* scratch) const;
+  Split choose_split(Scan* node, Scratch* scratch) const;
 
  private:
-  static Search* own(NodeScan* scan) { return static_cast<Search*>(scan); }
-  static Scratch* own(FinderScratch* scratch) { return static_cast<Scratch*>(scratch); }
-
   void set_sums(const RowIndex& rows, Leaf* leaf) const;
-  Found scan_numbers(const Search& search, uint32_t feature, const SortedRow* rows,
-                     Scratch* scratch) const;
-  Found scan_categories(const Search& search, uint32_t feature, const SortedRow* rows,
-                        Scratch* scratch) const;
+  Candidate scan_numbers(const Scan& node, uint32_t feature, const SortedRow* rows,
+                         Scratch* scratch) const;
+  Candidate scan_categories(const Scan& node, uint32_t feature, const SortedRow* rows,
+                            Scratch* scratch) const;
   // The best cut after one of the positions among the first `present` of n rows.
-  ScanResult best_cut(const Search& search, const SortedRow* rows, size_t n, size_t present,
+  ScanResult best_cut(const Scan& node, const SortedRow* rows, size_t n, size_t present,
                       const Positions& within, Scratch* scratch) const;
   // The categories of rows with a weight, sorted by their medians.
-  std::vector<uint32_t> ordered_categories(const Search& search, const SortedRow* rows,
+  std::vector<uint32_t> ordered_categories(const Scan& node, const SortedRow* rows,
                                            size_t present) const;
 
   const Bins& bins_;

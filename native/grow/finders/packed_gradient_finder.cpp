@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "core/random.hpp"
+#include "grow/finders/blocked_argmax.hpp"
 #include "grow/finders/packed_gradient_finder.hpp"
-#include "grow/search/blocked_argmax.hpp"
 
 namespace stagewise {
 PackedGradientFinder::Scratch::Scratch(const Bins& bins) : FinderScratch(bins) {
@@ -70,23 +70,21 @@ bool PackedGradientFinder::splittable(const Leaf& leaf) const {
 }
 
 void PackedGradientFinder::begin(const Leaf& leaf, const RowIndex& rows,
-                                 std::vector<uint8_t> allowed, NodeScan* scan) const {
-  Search* const search = own(scan);
-  search->leaf = &leaf;
-  search->rows = rows;
-  search->key = draw(key_, leaf.path);
-  search->pure = false;
-  search->allowed = std::move(allowed);
-  search->score.assign(features_->size(), kNoSplit);
-  search->is_found.assign(features_->size(), 0);
-  search->found.resize(features_->size());
-  search->rules = scan_;
+                                 std::vector<uint8_t> allowed, Scan* node) const {
+  node->leaf = &leaf;
+  node->rows = rows;
+  node->key = draw(key_, leaf.path);
+  node->pure = false;
+  node->allowed = std::move(allowed);
+  node->score.assign(features_->size(), kNoSplit);
+  node->is_scanned.assign(features_->size(), 0);
+  node->candidates.resize(features_->size());
+  node->rules = scan_;
 }
 
-void PackedGradientFinder::scan_group(NodeScan* scan, size_t group) const {
-  Search* const search = own(scan);
+void PackedGradientFinder::scan_group(Scan* node, size_t group) const {
   for (const uint32_t position : histograms_.members(group))
-    if (search->allows(position)) search->set(position, scan_histogram(*search, position, nullptr));
+    if (node->allows(position)) node->set(position, scan_histogram(*node, position, nullptr));
 }
 
 bool PackedGradientFinder::min_count_proven(const Leaf& leaf, int64_t left_sum) const {
@@ -97,13 +95,12 @@ bool PackedGradientFinder::min_count_proven(const Leaf& leaf, int64_t left_sum) 
   return static_cast<double>(std::min(left, right)) >= least;
 }
 
-void PackedGradientFinder::count_bins(const Search& search, uint32_t feature,
-                                      Scratch* scratch) const {
+void PackedGradientFinder::count_bins(const Scan& node, uint32_t feature, Scratch* scratch) const {
   auto& counts = scratch->counts;
   std::fill(counts.begin(), counts.begin() + bins_.value_bins(feature) + 1, 0);
-  if (bins_.sparse()) return count_cells(search, feature, scratch);
-  for (size_t i = 0; i < search.rows.n; ++i) {
-    const uint32_t row = search.rows[i];
+  if (bins_.sparse()) return count_cells(node, feature, scratch);
+  for (size_t i = 0; i < node.rows.n; ++i) {
+    const uint32_t row = node.rows[i];
     counts[bins_.code(row, feature)] += weights_[row];
   }
 }
@@ -115,69 +112,77 @@ double PackedGradientFinder::penalty(uint32_t feature) const {
 
 // Whether a split without gain is accepted: a tree that is grown until pure must go on, because
 // later splits may gain (the first split of an exclusive or has no gain).
-bool PackedGradientFinder::accepts_zero_gain(const Search& search, const Found& found,
+bool PackedGradientFinder::accepts_zero_gain(const Scan& node, const Candidate& candidate,
                                              double packed_gain) const {
   return rules_.grow_until_pure && rules_.min_gain == 0.0 &&
-         packed_gain >= -kRelativeGain * magnitude(*search.leaf, found) - rounding() &&
-         !is_uniform(search);
+         packed_gain >= -kRelativeGain * magnitude(*node.leaf, candidate) - rounding() &&
+         !is_uniform(node);
 }
 
-Split PackedGradientFinder::choose_split(NodeScan* scan, FinderScratch* finder_scratch) const {
-  Search* const search = own(scan);
-  auto* const scratch = static_cast<Scratch*>(finder_scratch);
-  const Leaf& leaf = *search->leaf;
+// Whether the gain of a candidate is large enough. A forced split needs no gain.
+bool PackedGradientFinder::gain_suffices(const Scan& node, const Candidate& candidate,
+                                         double packed_gain) const {
+  if (node.leaf->forced_split >= 0) return true;
+  const bool more_than_rounding = packed_gain > kRelativeGain * magnitude(*node.leaf, candidate);
+  return (more_than_rounding && real_gain(packed_gain) > rules_.min_gain) ||
+         accepts_zero_gain(node, candidate, packed_gain);
+}
+
+PackedGradientFinder::Choice PackedGradientFinder::make_choice(const Scan& node, size_t position,
+                                                               double gain,
+                                                               Scratch* scratch) const {
+  const Candidate& candidate = node.candidates[position];
+  const uint32_t feature = (*features_)[position];
+  const int64_t left = packed_hessian(candidate.result.left_sum),
+                both = packed_hessian(node.leaf->packed_sum);
+  const bool decided =
+      candidate.missing_seen || (bins_.sparse() ? any_missing_cell(node, feature, scratch)
+                                                : any_missing(bins_, node.rows, feature));
+  Choice choice;
+  choice.position = position;
+  choice.heavier_left = left >= both - left;
+  Split& split = choice.split;
+  split.forced = node.leaf->forced_split >= 0;
+  split.gain = std::max(gain, split.forced ? 0.0 : kNeutralGain);
+  split.feature = feature;
+  split.bin = candidate.bin;
+  split.next_bin = candidate.next_bin;
+  split.missing_left = decided ? candidate.result.missing_left : choice.heavier_left;
+  split.left_sum = candidate.result.left_sum;
+  return choice;
+}
+
+PackedGradientFinder::Choice PackedGradientFinder::choose_candidate(Scan* node,
+                                                                    Scratch* scratch) const {
+  const Leaf& leaf = *node->leaf;
   const bool penalised = !rules_.feature_penalty.empty();
-  std::vector<uint32_t> field;  // the allowed positions, if not all are
-  field.reserve(search->allowed.size());
-  if (!search->allowed.empty())
-    search->visit_allowed(features_->size(),
-                          [&](size_t i) { field.push_back(static_cast<uint32_t>(i)); });
-  const size_t n = search->allowed.empty() ? features_->size() : field.size();
-  const auto position = [&](size_t index) { return field.empty() ? index : field[index]; };
+  std::vector<uint32_t> listed;  // the allowed positions, if not all are
+  listed.reserve(node->allowed.size());
+  if (!node->allowed.empty())
+    node->visit_allowed(features_->size(),
+                        [&](size_t i) { listed.push_back(static_cast<uint32_t>(i)); });
+  const size_t n = node->allowed.empty() ? features_->size() : listed.size();
+  const auto position = [&](size_t index) { return listed.empty() ? index : listed[index]; };
   BlockedArgmax argmax(n, [&](size_t index) {
     const size_t i = position(index);
-    return search->score[i] - (penalised ? penalty((*features_)[i]) : 0.0);
+    return node->score[i] - (penalised ? penalty((*features_)[i]) : 0.0);
   });
   for (;;) {
     const auto [best_score, index] = argmax.best();
     if (best_score == kNoSplit) return {};
     const size_t best = position(index);
-    if (search->is_found[best] == 0) {  // the best score is only an upper bound
-      search->set(best, scan_histogram(*search, best, nullptr));
+    if (node->is_scanned[best] == 0) {  // the best score is only an upper bound
+      node->set(best, scan_histogram(*node, best, nullptr));
       argmax.update(index);
       continue;
     }
-    Found& found = search->found[best];
-    const double packed_gain = best_score - unsplit(leaf, found);
-    const bool forced = leaf.forced_split >= 0;
-    const double gain = real_gain(packed_gain);
-    const bool enough = packed_gain > kRelativeGain * magnitude(leaf, found);
-    if (!forced && !(enough && gain > rules_.min_gain) &&
-        !accepts_zero_gain(*search, found, packed_gain))
-      return {};
-    const uint32_t feature = (*features_)[best];
-    const int64_t left_sum = found.result.left_sum;
-    if (found.exact || min_count_proven(leaf, left_sum)) {
-      const int64_t left = packed_hessian(left_sum), both = packed_hessian(leaf.packed_sum);
-      const bool decided =
-          found.missing_seen || (bins_.sparse() ? any_missing_cell(*search, feature, scratch)
-                                                : any_missing(bins_, search->rows, feature));
-      const bool heavier_left = left >= both - left;
-      const bool missing_left = decided ? found.result.missing_left : heavier_left;
-      Split split;
-      split.gain = forced ? std::max(gain, 0.0) : std::max(gain, kNeutralGain);
-      split.forced = forced;
-      split.feature = feature;
-      split.bin = found.bin;
-      split.next_bin = found.next_bin;
-      split.missing_left = missing_left;
-      split.left_sum = left_sum;
-      if (bins_.coding(feature).categorical())
-        split.right_bins = right_bins(*search, best, found, heavier_left, scratch);
-      return split;
-    }
-    count_bins(*search, feature, scratch);
-    search->set(best, scan_histogram(*search, best, scratch->counts.data()));
+    const Candidate& candidate = node->candidates[best];
+    const double packed_gain = best_score - unsplit(leaf, candidate);
+    if (!gain_suffices(*node, candidate, packed_gain)) return {};
+    if (candidate.exact || min_count_proven(leaf, candidate.result.left_sum))
+      return make_choice(*node, best, real_gain(packed_gain), scratch);
+    count_bins(*node, (*features_)[best], scratch);
+    node->set(best, scan_histogram(*node, best, scratch->counts.data()));
     argmax.update(index);
   }
 }

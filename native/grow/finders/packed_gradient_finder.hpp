@@ -8,8 +8,8 @@
 #pragma once
 
 #include "gradients/gradients.hpp"
+#include "gradients/row_weights.hpp"
 #include "grow/finders/finder.hpp"
-#include "grow/row_weights.hpp"
 
 namespace stagewise {
 
@@ -28,20 +28,20 @@ struct PackedCandidate {
 struct PackedScan : NodeScan {
   ScanRules rules;
   std::vector<double> score;
-  std::vector<uint8_t> is_found;
-  std::vector<PackedCandidate> found;
+  std::vector<uint8_t> is_scanned;
+  std::vector<PackedCandidate> candidates;
 
   void set(size_t position, const PackedCandidate& best) {
-    found[position] = best;
+    candidates[position] = best;
     score[position] = best.result.score;
-    is_found[position] = 1;
+    is_scanned[position] = 1;
   }
 };
 
 class PackedGradientFinder : public Finder {
  public:
-  using Found = PackedCandidate;
-  using Search = PackedScan;
+  using Candidate = PackedCandidate;
+  using Scan = PackedScan;
   struct Scratch : FinderScratch {
     explicit Scratch(const Bins& bins);
     std::vector<int64_t> counts;  // sums of weights per bin
@@ -59,43 +59,54 @@ class PackedGradientFinder : public Finder {
   bool counts_needed() const { return counts_needed_; }
   double penalty(uint32_t feature) const;  // subtracted from the score, in packed units
 
-  std::unique_ptr<NodeScan> make_scan() const override { return std::make_unique<Search>(); }
-  PackedRows packed_rows() const override { return {gradients_->slots(), nullptr}; }
+  PackedRows packed_rows() const { return {gradients_->slots(), nullptr}; }
   void set_root_sums(const RowIndex& rows, bool all, Leaf* root) const override;
   void set_child_sums(const Leaf& parent, const RowIndex& left,
                       const RowIndex& right) const override;
   bool splittable(const Leaf& leaf) const override;
   void begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
-             NodeScan* scan) const override;
-  void scan_group(NodeScan* scan, size_t group) const override;
-  Split choose_split(NodeScan* scan, FinderScratch* scratch) const override;
+             Scan* node) const;
+  void scan_group(Scan* node, size_t group) const;
 
  protected:
-  static Search* own(NodeScan* scan) { return static_cast<Search*>(scan); }
+  // The best candidate, as a split that has no right_bins yet; split.found() is false if there is
+  // none.
+  struct Choice {
+    Split split;
+    size_t position = 0;        // of the feature
+    bool heavier_left = false;  // the left side has the larger hessian
+  };
+  Choice choose_candidate(Scan* node, Scratch* scratch) const;
+  // The best split. right_bins(choice): of a categorical feature, 1 for each bin that goes right.
+  template <class RightBins>
+  Split choose_split_with(Scan* node, Scratch* scratch, RightBins&& right_bins) const {
+    Choice choice = choose_candidate(node, scratch);
+    Split& split = choice.split;
+    if (split.found() && bins_.coding(split.feature).categorical())
+      split.right_bins = right_bins(choice);
+    return std::move(split);
+  }
 
   // The feature at a position, from the histogram of the leaf; counts: per bin, null if not needed.
-  virtual Found scan_histogram(const Search& search, size_t position,
-                               const int64_t* counts) const = 0;
+  virtual Candidate scan_histogram(const Scan& node, size_t position,
+                                   const int64_t* counts) const = 0;
   virtual double real_gain(double packed_gain) const = 0;
   // The score of the leaf without a split, in units of the score of the candidate.
-  virtual double unsplit(const Leaf& leaf, const Found& found) const = 0;
+  virtual double unsplit(const Leaf& leaf, const Candidate& candidate) const = 0;
   // The score that a gain is compared with to be more than a rounding error, in the same units.
-  virtual double magnitude(const Leaf& leaf, const Found& found) const = 0;
+  virtual double magnitude(const Leaf& leaf, const Candidate& candidate) const = 0;
   // The rounding error of a gain besides, in the same units.
   virtual double rounding() const = 0;
   // Whether all rows have the same target; false also if this was checked before the scan.
-  virtual bool is_uniform(const Search& search) const = 0;
-  // Of a categorical feature: 1 for each bin that goes right.
-  virtual std::vector<uint8_t> right_bins(const Search& search, size_t position, const Found& found,
-                                          bool heavier_left, FinderScratch* scratch) const = 0;
+  virtual bool is_uniform(const Scan& node) const = 0;
 
-  bool accepts_zero_gain(const Search& search, const Found& found, double packed_gain) const;
-  void count_bins(const Search& search, uint32_t feature, Scratch* scratch) const;
+  void count_bins(const Scan& node, uint32_t feature, Scratch* scratch) const;
   bool min_count_proven(const Leaf& leaf, int64_t left_sum) const;
-  // Of a sparse table (sparse_scan.cpp): whether one side of every split has too few rows.
+  // Of a sparse table (packed_gradient_finder_sparse.cpp): whether one side of every split has too
+  // few rows.
   bool too_few_rows(uint32_t feature) const { return sparse_counts_[feature] < min_count_; }
-  void count_cells(const Search& search, uint32_t feature, Scratch* scratch) const;
-  bool any_missing_cell(const Search& search, uint32_t feature, Scratch* scratch) const;
+  void count_cells(const Scan& node, uint32_t feature, Scratch* scratch) const;
+  bool any_missing_cell(const Scan& node, uint32_t feature, Scratch* scratch) const;
 
   const Bins& bins_;
   const Kernels& kernels_;
@@ -111,6 +122,9 @@ class PackedGradientFinder : public Finder {
 
  private:
   void count_sparse_rows();
+  bool gain_suffices(const Scan& node, const Candidate& candidate, double packed_gain) const;
+  bool accepts_zero_gain(const Scan& node, const Candidate& candidate, double packed_gain) const;
+  Choice make_choice(const Scan& node, size_t position, double gain, Scratch* scratch) const;
 
   uint64_t key_ = 0;           // of the random draws of this tree
   std::vector<uint8_t> used_;  // per feature: an earlier tree uses it

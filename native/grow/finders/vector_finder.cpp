@@ -136,49 +136,47 @@ bool VectorFinder::splittable(const Leaf& leaf) const {
 }
 
 void VectorFinder::begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
-                         NodeScan* scan_state) const {
-  Search* const search = own(scan_state);
-  search->leaf = &leaf;
-  search->rows = rows;
-  search->pure = false;
-  search->allowed = std::move(allowed);
-  search->found.resize(features_->size());
-  search->left.resize(features_->size() * 2 * lanes_);  // and space for a scan
+                         Scan* node) const {
+  node->leaf = &leaf;
+  node->rows = rows;
+  node->pure = false;
+  node->allowed = std::move(allowed);
+  node->candidates.resize(features_->size());
+  node->left.resize(features_->size() * 2 * lanes_);  // and space for a scan
 }
 
-VectorFinder::Found VectorFinder::scan_bins(const Leaf& leaf, const VectorSums& sums,
-                                            const Lanes& lanes, int64_t* left) const {
-  Found found;
-  found.result =
+VectorFinder::Candidate VectorFinder::scan_bins(const Leaf& leaf, const VectorSums& sums,
+                                                const Lanes& lanes, int64_t* left) const {
+  Candidate candidate;
+  candidate.result =
       kernels_.scan_vectors({sums.packed_sums, sums.bins, sums.missing, leaf.vector.data()},
                             lanes.rules, left, left + lanes_);
-  found.missing_seen = sums.missing != nullptr;
-  if (found.result.score > kNoSplit) {
-    const size_t next = found.result.position + 1;
-    found.bin = sums.code(found.result.position);
-    found.next_bin = next < sums.bins ? sums.code(next) : bins_.value_bins(sums.feature);
+  candidate.missing_seen = sums.missing != nullptr;
+  if (candidate.result.score > kNoSplit) {
+    const size_t next = candidate.result.position + 1;
+    candidate.bin = sums.code(candidate.result.position);
+    candidate.next_bin = next < sums.bins ? sums.code(next) : bins_.value_bins(sums.feature);
   }
-  return found;
+  return candidate;
 }
 
-void VectorFinder::scan(Search* search, size_t position, const VectorSums& sums) const {
-  int64_t* const left = search->left.data() + position * 2 * lanes_;
-  search->found[position] = bins_.coding(sums.feature).categorical()
-                                ? scan_categories(*search->leaf, sums, left)
-                                : scan_bins(*search->leaf, sums, numeric_lanes_, left);
+void VectorFinder::scan(Scan* node, size_t position, const VectorSums& sums) const {
+  int64_t* const left = node->left.data() + position * 2 * lanes_;
+  node->candidates[position] = bins_.coding(sums.feature).categorical()
+                                   ? scan_categories(*node->leaf, sums, left)
+                                   : scan_bins(*node->leaf, sums, numeric_lanes_, left);
 }
 
-void VectorFinder::scan_group(NodeScan* scan_state, size_t group) const {
-  Search* const search = own(scan_state);
+void VectorFinder::scan_group(Scan* node, size_t group) const {
   for (const uint32_t position : histograms_.members(group)) {
-    if (!search->allows(position)) continue;
+    if (!node->allows(position)) continue;
     VectorSums sums;
     sums.feature = (*features_)[position];
-    sums.packed_sums = histograms_.feature(search->leaf->hist, position);
+    sums.packed_sums = histograms_.feature(node->leaf->hist, position);
     sums.bins = bins_.value_bins(sums.feature);
     const int64_t* const missing = sums.packed_sums + sums.bins * lanes_;
     if (bins_.has_missing(sums.feature) && has_rows(missing)) sums.missing = missing;
-    scan(search, position, sums);
+    scan(node, position, sums);
   }
 }
 
@@ -207,15 +205,13 @@ void VectorFinder::collect(const RowIndex& rows, uint32_t feature, Scratch* scra
   }
 }
 
-void VectorFinder::scan_few_rows(NodeScan* scan_state, FinderScratch* finder_scratch) const {
-  Search* const search = own(scan_state);
-  Scratch* const scratch = own(finder_scratch);
+void VectorFinder::scan_few_rows(Scan* node, Scratch* scratch) const {
   Scratch& s = *scratch;
   for (size_t j = 0; j < features_->size(); ++j) {
-    if (!search->allows(j)) continue;
+    if (!node->allows(j)) continue;
     VectorSums sums;
     sums.feature = (*features_)[j];
-    collect(search->rows, sums.feature, scratch);
+    collect(node->rows, sums.feature, scratch);
     const uint32_t missing = bins_.value_bins(sums.feature);
     for (size_t block = 0; block <= missing / 64; ++block)
       for (uint64_t bits = s.touched[block]; bits != 0; bits &= bits - 1) {
@@ -230,7 +226,7 @@ void VectorFinder::scan_few_rows(NodeScan* scan_state, FinderScratch* finder_scr
       const int64_t* const behind = sums.packed_sums + --sums.bins * lanes_;
       if (has_rows(behind)) sums.missing = behind;
     }
-    scan(search, j, sums);
+    scan(node, j, sums);
     std::fill(s.touched.begin(), s.touched.end(), 0);
   }
 }
@@ -251,35 +247,33 @@ double VectorFinder::unsplit_score(const Leaf& leaf) const {
   return sum;
 }
 
-Split VectorFinder::choose_split(NodeScan* scan_state, FinderScratch* finder_scratch) const {
-  Search* const search = own(scan_state);
-  Scratch* const scratch = own(finder_scratch);
-  const Leaf& leaf = *search->leaf;
+Split VectorFinder::choose_split(Scan* node, Scratch* scratch) const {
+  const Leaf& leaf = *node->leaf;
   size_t best = features_->size();
   double best_score = kNoSplit;
   for (size_t i = 0; i < features_->size(); ++i) {
-    if (!search->allows(i) || !(search->found[i].result.score > best_score)) continue;
+    if (!node->allows(i) || !(node->candidates[i].result.score > best_score)) continue;
     best = i;
-    best_score = search->found[i].result.score;
+    best_score = node->candidates[i].result.score;
   }
   if (best == features_->size()) return {};
   const double twice = best_score - unsplit_score(leaf);
   if (!(twice > kRelativeGain * std::abs(best_score)) || !(0.5 * twice > rules_.min_gain))
     return {};
-  const Found& found = search->found[best];
-  const int64_t* const left = search->left.data() + best * 2 * lanes_;
+  const Candidate& candidate = node->candidates[best];
+  const int64_t* const left = node->left.data() + best * 2 * lanes_;
   const double of_left = hessian(left), of_all = hessian(leaf.vector.data());
   const bool heavier_left = of_left >= of_all - of_left;
   Split split;
   split.gain = 0.5 * twice;
   split.feature = (*features_)[best];
-  split.bin = found.bin;
-  split.next_bin = found.next_bin;
-  const bool decided = found.missing_seen || any_missing(bins_, search->rows, split.feature);
-  split.missing_left = decided ? found.result.missing_left : heavier_left;
+  split.bin = candidate.bin;
+  split.next_bin = candidate.next_bin;
+  const bool decided = candidate.missing_seen || any_missing(bins_, node->rows, split.feature);
+  split.missing_left = decided ? candidate.result.missing_left : heavier_left;
   split.left_vector.assign(left, left + lanes_);
   if (bins_.coding(split.feature).categorical())
-    split.right_bins = right_bins(*search, best, heavier_left, scratch);
+    split.right_bins = right_bins(*node, best, heavier_left, scratch);
   return split;
 }
 

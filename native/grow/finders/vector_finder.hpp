@@ -10,10 +10,10 @@
 // random cuts.
 #pragma once
 
+#include "gradients/row_weights.hpp"
 #include "gradients/vector_gradients.hpp"
-#include "grow/finders/bin_sums.hpp"
 #include "grow/finders/finder.hpp"
-#include "grow/row_weights.hpp"
+#include "grow/nodes/bin_sums.hpp"
 
 namespace stagewise {
 
@@ -30,14 +30,14 @@ struct VectorCandidate {
 
 struct VectorScan : NodeScan {
   // Per position in the tree's list of features.
-  std::vector<VectorCandidate> found;
+  std::vector<VectorCandidate> candidates;
   std::vector<int64_t> left;  // two vectors each: the sums of the left side, and space for a scan
 };
 
 class VectorFinder final : public Finder {
  public:
-  using Found = VectorCandidate;
-  using Search = VectorScan;
+  using Candidate = VectorCandidate;
+  using Scan = VectorScan;
   struct Scratch : FinderScratch {
     Scratch(const Bins& bins, size_t lanes);
 
@@ -55,25 +55,19 @@ class VectorFinder final : public Finder {
   void start_tree(const VectorGradients& gradients, const std::vector<uint32_t>& features,
                   double dispersion);
 
-  PackedRows packed_rows() const override { return {nullptr, gradients_->packed()}; }
+  PackedRows packed_rows() const { return {nullptr, gradients_->packed()}; }
   void set_root_sums(const RowIndex& rows, bool all, Leaf* root) const override;
   void set_child_sums(const Leaf& parent, const RowIndex& left,
                       const RowIndex& right) const override;
   bool splittable(const Leaf& leaf) const override;
   void begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
-             NodeScan* scan) const override;
-  void scan_group(NodeScan* scan, size_t group) const override;
-  void scan_few_rows(NodeScan* scan, FinderScratch* scratch) const override;
-  Split choose_split(NodeScan* scan, FinderScratch* scratch) const override;
-  std::unique_ptr<NodeScan> make_scan() const override { return std::make_unique<Search>(); }
-  std::unique_ptr<FinderScratch> make_scratch() const override {
-    return std::make_unique<Scratch>(bins_, lanes_);
-  }
+             Scan* node) const;
+  void scan_group(Scan* node, size_t group) const;
+  void scan_few_rows(Scan* node, Scratch* scratch) const;
+  Split choose_split(Scan* node, Scratch* scratch) const;
+  Scratch make_scratch() const { return Scratch(bins_, lanes_); }
 
  private:
-  static Search* own(NodeScan* scan) { return static_cast<Search*>(scan); }
-  static Scratch* own(FinderScratch* scratch) { return static_cast<Scratch*>(scratch); }
-
   struct VectorSums : BinSums {  // a vector of sums per bin
     const int64_t* missing = nullptr;
   };
@@ -93,16 +87,16 @@ class VectorFinder final : public Finder {
   std::vector<double> values(const int64_t* packed_sums) const;
   double hessian(const int64_t* packed_sums) const;  // the sum over the outputs
   double unsplit_score(const Leaf& leaf) const;
-  void scan(Search* search, size_t position, const VectorSums& sums) const;
-  Found scan_bins(const Leaf& leaf, const VectorSums& sums, const Lanes& lanes,
-                  int64_t* left) const;
-  Found scan_categories(const Leaf& leaf, const VectorSums& sums, int64_t* left) const;
-  Found scan_one_vs_rest(const Leaf& leaf, const VectorSums& sums, const Order& order,
-                         int64_t* left) const;
+  void scan(Scan* node, size_t position, const VectorSums& sums) const;
+  Candidate scan_bins(const Leaf& leaf, const VectorSums& sums, const Lanes& lanes,
+                      int64_t* left) const;
+  Candidate scan_categories(const Leaf& leaf, const VectorSums& sums, int64_t* left) const;
+  Candidate scan_one_vs_rest(const Leaf& leaf, const VectorSums& sums, const Order& order,
+                             int64_t* left) const;
   Order ordered(const int64_t* packed_sums, size_t bins) const;
   // Sums of the bins of a feature, in the scratch.
   void collect(const RowIndex& rows, uint32_t feature, Scratch* scratch) const;
-  std::vector<uint8_t> right_bins(const Search& search, size_t position, bool heavier_left,
+  std::vector<uint8_t> right_bins(const Scan& node, size_t position, bool heavier_left,
                                   Scratch* scratch) const;
   bool has_rows(const int64_t* packed_sums) const;
 

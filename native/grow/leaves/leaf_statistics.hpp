@@ -6,8 +6,8 @@
 
 #include "core/threads.hpp"
 #include "gradients/gradients.hpp"
-#include "grow/leaf.hpp"
-#include "grow/row_weights.hpp"
+#include "gradients/row_weights.hpp"
+#include "grow/nodes/leaf.hpp"
 #include "kernels/api/histograms.hpp"
 
 namespace stagewise {

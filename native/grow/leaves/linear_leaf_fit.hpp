@@ -12,7 +12,7 @@
 #include "core/columns.hpp"
 #include "grow/finders/gradient_finder.hpp"
 #include "grow/leaves/leaf_statistics.hpp"
-#include "grow/tree.hpp"
+#include "grow/nodes/tree.hpp"
 #include "kernels/kernels.hpp"
 
 namespace stagewise {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "grow/split_condition.hpp"
+#include "grow/nodes/split_condition.hpp"
 
 namespace stagewise {
 namespace {

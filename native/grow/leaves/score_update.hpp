@@ -7,7 +7,7 @@
 
 #include "binning/bins.hpp"
 #include "grow/leaves/linear_leaves.hpp"
-#include "grow/tree.hpp"
+#include "grow/nodes/tree.hpp"
 #include "kernels/kernels.hpp"
 
 namespace stagewise {

@@ -2,49 +2,56 @@
 // parent minus that of the smaller child; a node with few rows needs none.
 #pragma once
 
-#include "grow/search/histograms.hpp"
+#include "grow/nodes/histograms.hpp"
 #include "grow/search/node_search.hpp"
 
 namespace stagewise {
 
-class HistogramSearch : public NodeSearch {
+// Instantiated in histogram_search.cpp.
+template <ScansHistograms F>
+class HistogramSearch : public FinderSearch<F> {
  public:
-  HistogramSearch(const Finder& finder, const RowPartition& rows, const FeatureSampler& sampler,
-                  std::vector<Workspace>& workspaces, Histograms& histograms)
-      : NodeSearch(finder, rows, sampler, workspaces), histograms_(histograms) {}
+  HistogramSearch(const F& finder, const RowPartition& rows, const FeatureSampler& sampler,
+                  int threads, Histograms& histograms)
+      : FinderSearch<F>(finder, rows, sampler, threads), histograms_(histograms) {}
 
-  void start_tree(Workers& team) override;
   size_t work(const Leaf& leaf) const override;
-  void root(Workers& team, Leaf* root) override;
-  void before(Leaf* parent) override;
-  void children(Workers& team, Workspace* workspace, Leaf* parent) override;
-  void after(const Leaf& parent) override;
-  void again(Workers& team, Leaf* leaf) override;
+  void start_tree(Workers& team, Leaf* root) override;
+  void search_children(Workers& team, size_t worker, Leaf* parent) override;
+  void search_again(Workers& team, Leaf* leaf) override;
 
  protected:
+  using typename FinderSearch<F>::Scan;
+
   // Up to two leaves: one whose histogram is built from its rows; its sibling, whose slot still has
   // the histogram of the parent; leaves with few rows, of which the first may have to be
   // subtracted, row by row, from the histogram of its sibling.
   struct Job {
     Leaf* built = nullptr;
-    Leaf* rest = nullptr;
+    Leaf* sibling = nullptr;
     Leaf* few[2] = {nullptr, nullptr};
     bool remove_few = false;
   };
-  // scan: false: only the histograms are computed, not the splits.
-  void search(Workers& team, Workspace* workspace, const Job& job, bool scan = true);
+  // The nodes that are scanned while the histograms are computed.
+  struct Scans {
+    Scan* of_histograms[2] = {};
+    Scan* of_few_rows[2] = {};
+    size_t n_histograms = 0, n_few_rows = 0;
+  };
+  // Computes the histograms of the leaves, and scans the nodes.
+  void compute(Workers& team, size_t worker, const Job& job, const Scans& scans);
 
   Histograms& histograms_;
 
  private:
-  struct Searches {
-    NodeScan* of_sums[2] = {};  // with histograms
-    NodeScan* of_rows[2] = {};  // with few rows
-    size_t n_sums = 0, n_rows = 0;
-  };
-  void rescan(Workspace* workspace, NodeScan* search) const;
-  void search_groups(Workers& team, Workspace* workspace, const Job& job, const Searches& searches);
-  void search_blocks(Workers& team, Workspace* workspace, const Job& job, const Searches& searches);
+  // The best splits of the leaves.
+  void search(Workers& team, size_t worker, const Job& job);
+  void rescan(Workspace<F>* workspace, Scan* node) const;
+  void compute_groups(Workers& team, size_t worker, const Job& job, const Scans& scans);
+  void compute_group(const Job& job, size_t group, const Histograms::Parts& parts);
+  void compute_blocks(Workers& team, size_t worker, const Job& job, const Scans& scans);
+  void compute_block(const Job& job, size_t block);
+  void scan_block(Scan* node, size_t block, Workspace<F>* workspace) const;
 };
 
 }  // namespace stagewise

@@ -14,22 +14,22 @@ double next_multiple(double step, double sum) {
 
 PresortedGradientSearch::PresortedGradientSearch(const GradientFinder& finder,
                                                  const RowPartition& rows,
-                                                 const FeatureSampler& sampler,
-                                                 std::vector<Workspace>& workspaces,
+                                                 const FeatureSampler& sampler, int threads,
                                                  const Bins& bins, const RowWeights& weights,
                                                  const Proposal& proposal)
-    : PresortedSearch(finder, rows, sampler, workspaces, bins),
-      splits_(finder),
+    : PresortedSearch(finder, rows, sampler, threads, bins),
       weights_(weights),
       proposal_(proposal),
       proposed_(bins.features()) {}
 
-void PresortedGradientSearch::start_tree(Workers& team) {
-  gradients_ = &splits_.gradients();
-  PresortedSearch::start_tree(team);
-  if (proposal_.kind != Proposal::Kind::global) return;
-  const auto& features = sampler_.features();
-  team.run(features.size(), [&](size_t i, int) { propose(features[i]); });
+void PresortedGradientSearch::start_tree(Workers& team, Leaf* root) {
+  gradients_ = &finder_.gradients();
+  list_rows(team);
+  if (proposal_.kind == Proposal::Kind::global) {
+    const auto& features = sampler_.features();
+    team.run(features.size(), [&](size_t i, int) { propose(features[i]); });
+  }
+  search_again(team, root);
 }
 
 // Cuts where the hessians of the whole tree pass multiples of sketch_eps times their sum.
@@ -58,8 +58,8 @@ void PresortedGradientSearch::propose(size_t feature) {
 
 // The sums of a leaf's rows, one for each run of values which ends where ends() is true.
 template <class Ends>
-BinSums PresortedGradientSearch::collect(const Leaf& leaf, uint32_t feature,
-                                         GradientFinder::Scratch* scratch, Ends ends) const {
+BinSums PresortedGradientSearch::collect(const Leaf& leaf, uint32_t feature, Scratch* scratch,
+                                         Ends ends) const {
   const SortedRow* const rows = rows_of(leaf, feature);
   const uint32_t missing = bins_.value_bins(feature);
   const size_t n = leaf.rows();
@@ -94,19 +94,16 @@ BinSums PresortedGradientSearch::collect(const Leaf& leaf, uint32_t feature,
   }
   sums.feature = feature;
   sums.packed_sums = packed_sums;
-  sums.counts = splits_.counts_needed() ? counts : nullptr;
+  sums.counts = finder_.counts_needed() ? counts : nullptr;
   sums.codes = codes;
   sums.first_codes = firsts;
   sums.bins = k;
   return sums;
 }
 
-void PresortedGradientSearch::scan(NodeScan* node_scan, size_t position,
-                                   Workspace* workspace) const {
-  PackedScan* const search = GradientFinder::own(node_scan);
+void PresortedGradientSearch::scan(Scan* node, size_t position, Scratch* scratch) const {
   const uint32_t feature = sampler_.features()[position];
-  const Leaf& leaf = *search->leaf;
-  GradientFinder::Scratch* const scratch = GradientFinder::own(workspace->scratch.get());
+  const Leaf& leaf = *node->leaf;
   BinSums sums;
   if (proposal_.kind == Proposal::Kind::all || bins_.coding(feature).categorical()) {
     sums = collect(leaf, feature, scratch,
@@ -127,9 +124,9 @@ void PresortedGradientSearch::scan(NodeScan* node_scan, size_t position,
       return true;
     });
   }
-  PackedCandidate found = splits_.scan(*search, sums);
-  found.exact = true;
-  search->set(position, found);
+  PackedCandidate candidate = finder_.scan(*node, sums);
+  candidate.exact = true;
+  node->set(position, candidate);
 }
 
 }  // namespace stagewise

@@ -8,22 +8,20 @@
 
 namespace stagewise {
 
-class PresortedGradientSearch : public PresortedSearch {
+class PresortedGradientSearch final : public PresortedSearch<GradientFinder> {
  public:
   PresortedGradientSearch(const GradientFinder& finder, const RowPartition& rows,
-                          const FeatureSampler& sampler, std::vector<Workspace>& workspaces,
-                          const Bins& bins, const RowWeights& weights, const Proposal& proposal);
+                          const FeatureSampler& sampler, int threads, const Bins& bins,
+                          const RowWeights& weights, const Proposal& proposal);
 
-  void start_tree(Workers& team) override;
+  void start_tree(Workers& team, Leaf* root) override;
 
  private:
   void propose(size_t feature);
-  void scan(NodeScan* search, size_t position, Workspace* workspace) const override;
+  void scan(Scan* node, size_t position, Scratch* scratch) const override;
   template <class Ends>
-  BinSums collect(const Leaf& leaf, uint32_t feature, GradientFinder::Scratch* scratch,
-                  Ends ends) const;
+  BinSums collect(const Leaf& leaf, uint32_t feature, Scratch* scratch, Ends ends) const;
 
-  const GradientFinder& splits_;
   const RowWeights& weights_;
   const Proposal proposal_;
   const Gradients* gradients_ = nullptr;

@@ -4,37 +4,23 @@
 #include <cstring>
 
 #include "core/interrupt.hpp"
+#include "grow/finders/class_finder.hpp"
+#include "grow/finders/gradient_finder.hpp"
+#include "grow/finders/median_finder.hpp"
 
 namespace stagewise {
-namespace {
 
-constexpr size_t kParallelRows = 4096;  // times features; below, the caller is faster alone
-
-// body(i, workspace) for all i, by the team, or by the caller in its own workspace.
-template <class Body>
-void run_in_workspaces(Workers& team, std::vector<Workspace>& workspaces, Workspace* own, size_t n,
-                       size_t work, Body&& body) {
-  if (work < kParallelRows) {
-    for (size_t i = 0; i < n; ++i) body(i, own);
-  } else if (team.threads() == 1) {
-    team.run(n, [&](size_t i, int) { body(i, own); });
-  } else {
-    team.run(n, [&](size_t i, int worker) { body(i, &workspaces[static_cast<size_t>(worker)]); });
-  }
-}
-
-}  // namespace
-
-PresortedSearch::PresortedSearch(const Finder& finder, const RowPartition& rows,
-                                 const FeatureSampler& sampler, std::vector<Workspace>& workspaces,
-                                 const Bins& bins)
-    : NodeSearch(finder, rows, sampler, workspaces),
+template <SplitFinder F>
+PresortedSearch<F>::PresortedSearch(const F& finder, const RowPartition& rows,
+                                    const FeatureSampler& sampler, int threads, const Bins& bins)
+    : FinderSearch<F>(finder, rows, sampler, threads),
       bins_(bins),
       entries_(bins.features()),
       marks_(bins.rows(), 1) {}
 
 // A stable counting sort: ranks are small integers.
-void PresortedSearch::sort_rows(Workers& team) {
+template <SplitFinder F>
+void PresortedSearch<F>::sort_table(Workers& team) {
   const size_t n = bins_.rows();
   sorted_.resize(bins_.features());
   team.run(bins_.features(), [&](size_t f, int) {
@@ -52,16 +38,24 @@ void PresortedSearch::sort_rows(Workers& team) {
   });
 }
 
-void PresortedSearch::start_tree(Workers& team) {
-  if (sorted_.empty()) sort_rows(team);
-  std::fill(marks_.begin(), marks_.end(), rows_.bagged() ? 0 : 1);
-  if (rows_.bagged())
-    for (const uint32_t row : rows_.bag()) marks_[row] = 1;
-  const auto& features = sampler_.features();
+template <SplitFinder F>
+void PresortedSearch<F>::list_rows(Workers& team) {
+  if (sorted_.empty()) sort_table(team);
+  std::fill(marks_.begin(), marks_.end(), this->rows_.bagged() ? 0 : 1);
+  if (this->rows_.bagged())
+    for (const uint32_t row : this->rows_.bag()) marks_[row] = 1;
+  const auto& features = this->sampler_.features();
   team.run(features.size(), [&](size_t i, int) { list_bag(features[i]); });
 }
 
-void PresortedSearch::list_bag(size_t feature) {
+template <SplitFinder F>
+void PresortedSearch<F>::start_tree(Workers& team, Leaf* root) {
+  list_rows(team);
+  search_again(team, root);
+}
+
+template <SplitFinder F>
+void PresortedSearch<F>::list_bag(size_t feature) {
   const size_t n = bins_.rows();
   if (!entries_[feature]) entries_[feature] = make_large_array<SortedRow>(n + 1);
   SortedRow* out = entries_[feature].get();
@@ -76,7 +70,8 @@ void PresortedSearch::list_bag(size_t feature) {
 }
 
 // Left rows to the front, right rows behind them, each side in order.
-void PresortedSearch::divide(const Leaf& parent, size_t feature, Workspace* workspace) {
+template <SplitFinder F>
+void PresortedSearch<F>::divide(const Leaf& parent, size_t feature, Workspace<F>* workspace) {
   SortedRow* const own = entries_[feature].get() + parent.begin;
   const size_t n = parent.rows();
   if (workspace->aside.size() < n) workspace->aside.resize(n);
@@ -93,52 +88,55 @@ void PresortedSearch::divide(const Leaf& parent, size_t feature, Workspace* work
   std::memcpy(own + l, aside, r * sizeof(SortedRow));
 }
 
-void PresortedSearch::scan(NodeScan* search, size_t position, Workspace* workspace) const {
-  const Leaf& leaf = *search->leaf;
-  finder_.scan_sorted(search, position, rows_of(leaf, sampler_.features()[position]),
-                      workspace->scratch.get());
-}
-
-void PresortedSearch::children(Workers& team, Workspace* workspace, Leaf* parent) {
+template <SplitFinder F>
+void PresortedSearch<F>::search_children(Workers& team, size_t worker, Leaf* parent) {
   Leaf* const both[2] = {parent->left, parent->right};
-  NodeScan* searches[2] = {};
+  Workspace<F>& workspace = this->workspaces_[worker];
+  Scan* nodes[2] = {};
   for (size_t i = 0; i < 2; ++i) {
-    if (!finder_.splittable(*both[i])) continue;
-    searches[i] = workspace->scans[i].get();
-    begin(*both[i], searches[i]);
+    if (!this->finder_.splittable(*both[i])) continue;
+    nodes[i] = &workspace.nodes[i];
+    this->begin(*both[i], nodes[i]);
   }
-  if (searches[0] == nullptr && searches[1] == nullptr) return;
+  if (nodes[0] == nullptr && nodes[1] == nullptr) return;
   for (size_t i = 0; i < 2; ++i)
     for (size_t k = 0; k < both[i]->rows(); ++k)
-      marks_[rows_.list_of(*both[i])[k]] = static_cast<uint8_t>(i);
-  const size_t n = sampler_.features().size();
-  run_in_workspaces(team, workspaces_, workspace, n, work(*parent),
-                    [&](size_t position, Workspace* own) {
-                      divide(*parent, sampler_.features()[position], own);
-                      for (NodeScan* search : searches)
-                        if (search != nullptr && search->allows(position))
-                          scan(search, position, own);
-                    });
+      marks_[this->rows_.list_of(*both[i])[k]] = static_cast<uint8_t>(i);
+  const auto& features = this->sampler_.features();
+  this->run_in_workspaces(team, worker, features.size(), work(*parent),
+                          [&](size_t position, Workspace<F>* own) {
+                            divide(*parent, features[position], own);
+                            for (Scan* node : nodes)
+                              if (node != nullptr && node->allows(position))
+                                scan(node, position, &own->scratch);
+                          });
   for (size_t i = 0; i < 2; ++i)
-    if (searches[i] != nullptr) choose(workspace, searches[i], both[i]);
+    if (nodes[i] != nullptr) choose(&workspace, nodes[i], both[i]);
 }
 
-void PresortedSearch::choose(Workspace* workspace, NodeScan* search, Leaf* leaf) const {
-  choose_split(leaf, search, workspace->scratch.get(), [&] {
-    for (size_t position = 0; position < sampler_.features().size(); ++position)
-      if (search->allows(position)) scan(search, position, workspace);
+template <SplitFinder F>
+void PresortedSearch<F>::choose(Workspace<F>* workspace, Scan* node, Leaf* leaf) const {
+  this->choose_split(leaf, node, &workspace->scratch, [&] {
+    for (size_t position = 0; position < this->sampler_.features().size(); ++position)
+      if (node->allows(position)) scan(node, position, &workspace->scratch);
   });
 }
 
-void PresortedSearch::again(Workers& team, Leaf* leaf) {
-  if (!finder_.splittable(*leaf)) return;
-  NodeScan* const search = workspaces_[0].scans[0].get();
-  begin(*leaf, search);
-  run_in_workspaces(team, workspaces_, workspaces_.data(), sampler_.features().size(), work(*leaf),
-                    [&](size_t position, Workspace* own) {
-                      if (search->allows(position)) scan(search, position, own);
-                    });
-  choose(workspaces_.data(), search, leaf);
+template <SplitFinder F>
+void PresortedSearch<F>::search_again(Workers& team, Leaf* leaf) {
+  if (!this->finder_.splittable(*leaf)) return;
+  Workspace<F>& workspace = this->workspaces_[0];
+  Scan* const node = &workspace.nodes[0];
+  this->begin(*leaf, node);
+  this->run_in_workspaces(team, 0, this->sampler_.features().size(), work(*leaf),
+                          [&](size_t position, Workspace<F>* own) {
+                            if (node->allows(position)) scan(node, position, &own->scratch);
+                          });
+  choose(&workspace, node, leaf);
 }
+
+template class PresortedSearch<GradientFinder>;
+template class PresortedSearch<ClassFinder>;
+template class PresortedSearch<MedianFinder>;
 
 }  // namespace stagewise

@@ -7,22 +7,29 @@
 
 namespace stagewise {
 
-class PresortedSearch : public NodeSearch {
+// Instantiated in presorted_search.cpp.
+template <SplitFinder F>
+class PresortedSearch : public FinderSearch<F> {
  public:
-  PresortedSearch(const Finder& finder, const RowPartition& rows, const FeatureSampler& sampler,
-                  std::vector<Workspace>& workspaces, const Bins& bins);
-
-  void start_tree(Workers& team) override;
-  size_t work(const Leaf& leaf) const override { return leaf.rows() * sampler_.features().size(); }
-  void root(Workers& team, Leaf* root) override { again(team, root); }
-  void before(Leaf*) override {}
-  void children(Workers& team, Workspace* workspace, Leaf* parent) override;
-  void after(const Leaf&) override {}
-  void again(Workers& team, Leaf* leaf) override;
+  size_t work(const Leaf& leaf) const override {
+    return leaf.rows() * this->sampler_.features().size();
+  }
+  void start_tree(Workers& team, Leaf* root) override;
+  void search_children(Workers& team, size_t worker, Leaf* parent) override;
+  void search_again(Workers& team, Leaf* leaf) override;
 
  protected:
-  // Scans one feature of a leaf.
-  virtual void scan(NodeScan* search, size_t position, Workspace* workspace) const;
+  using typename FinderSearch<F>::Scan;
+  using typename FinderSearch<F>::Scratch;
+
+  PresortedSearch(const F& finder, const RowPartition& rows, const FeatureSampler& sampler,
+                  int threads, const Bins& bins);
+
+  // Lists the rows of the bag, sorted by each feature of the tree.
+  void list_rows(Workers& team);
+  // Scans the feature at a position.
+  virtual void scan(Scan* node, size_t position, Scratch* scratch) const = 0;
+
   const SortedRow* rows_of_tree(size_t feature) const { return entries_[feature].get(); }
   const SortedRow* rows_of(const Leaf& leaf, size_t feature) const {
     return rows_of_tree(feature) + leaf.begin;
@@ -31,14 +38,32 @@ class PresortedSearch : public NodeSearch {
   const Bins& bins_;
 
  private:
-  void sort_rows(Workers& team);
+  void sort_table(Workers& team);
   void list_bag(size_t feature);
-  void divide(const Leaf& parent, size_t feature, Workspace* workspace);
-  void choose(Workspace* workspace, NodeScan* search, Leaf* leaf) const;
+  void divide(const Leaf& parent, size_t feature, Workspace<F>* workspace);
+  void choose(Workspace<F>* workspace, Scan* node, Leaf* leaf) const;
 
   std::vector<LargeArray<uint32_t>> sorted_;    // per feature: all rows by value
   std::vector<LargeArray<SortedRow>> entries_;  // per feature: those of the tree, leaf by leaf
   std::vector<uint8_t> marks_;                  // per row: in the bag; then, right of a split
+};
+
+// The finder scans the sorted rows themselves.
+template <ScansSortedRows F>
+class PresortedRowSearch final : public PresortedSearch<F> {
+ public:
+  PresortedRowSearch(const F& finder, const RowPartition& rows, const FeatureSampler& sampler,
+                     int threads, const Bins& bins)
+      : PresortedSearch<F>(finder, rows, sampler, threads, bins) {}
+
+ private:
+  using typename PresortedSearch<F>::Scan;
+  using typename PresortedSearch<F>::Scratch;
+
+  void scan(Scan* node, size_t position, Scratch* scratch) const override {
+    const uint32_t feature = this->sampler_.features()[position];
+    this->finder_.scan_sorted(node, position, this->rows_of(*node->leaf, feature), scratch);
+  }
 };
 
 }  // namespace stagewise

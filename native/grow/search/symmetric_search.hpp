@@ -8,25 +8,21 @@
 
 namespace stagewise {
 
-class SymmetricSearch : public HistogramSearch {
+class SymmetricSearch final : public HistogramSearch<GradientFinder> {
  public:
   SymmetricSearch(const GradientFinder& finder, const RowPartition& rows,
-                  const FeatureSampler& sampler, std::vector<Workspace>& workspaces,
-                  Histograms& histograms, const Bins& bins)
-      : HistogramSearch(finder, rows, sampler, workspaces, histograms),
-        splits_(finder),
-        bins_(bins) {}
+                  const FeatureSampler& sampler, int threads, Histograms& histograms,
+                  const Bins& bins)
+      : HistogramSearch(finder, rows, sampler, threads, histograms), bins_(bins) {}
 
-  // Histograms only: splits are found for all leaves of a depth at once.
-  void root(Workers& team, Leaf* root) override;
-  void children(Workers& team, Workspace* workspace, Leaf* parent) override;
-  void after(const Leaf&) override {}
-
+  // Builds the histogram of the root; its split is found by split_level().
+  void start_tree(Workers& team, Leaf* root) override;
+  void build_child_histograms(Workers& team, Leaf* parent);
   // Sets the splits of the leaves to the best common one. Returns false if there is none.
   bool split_level(Workers& team, const std::vector<Leaf*>& leaves);
 
  private:
-  struct Best {
+  struct CommonCut {
     double score = kNoSplit;  // of all leaves
     size_t position = 0;      // of the feature
     size_t cut = 0;
@@ -34,10 +30,12 @@ class SymmetricSearch : public HistogramSearch {
   };
 
   std::vector<uint32_t> order_of(const std::vector<Leaf*>& leaves, size_t position) const;
-  Best best_of(const std::vector<PackedScan>& searches, const std::vector<Leaf*>& leaves,
-               size_t position) const;
+  CommonCut best_cut(const std::vector<Scan>& nodes, const std::vector<Leaf*>& leaves,
+                     size_t position) const;
+  CommonCut best_cut(Workers& team, const std::vector<Scan>& nodes,
+                     const std::vector<Leaf*>& leaves) const;
+  Split split_at(const CommonCut& best, const std::vector<uint32_t>& order) const;
 
-  const GradientFinder& splits_;
   const Bins& bins_;
 };
 

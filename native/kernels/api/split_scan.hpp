@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "core/fixed_point.hpp"
-#include "grow/gain.hpp"
+#include "kernels/api/gain.hpp"
 #include "kernels/api/rows.hpp"
 
 namespace stagewise {

@@ -15,7 +15,13 @@ from stagewise.boosting import responses
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.options import Option
 from stagewise.training.adapters.tree_adapter import TreeAdapter
-from stagewise.training.specs import BoostingSpec, ForestSpec, SingleTreeSpec, StoppingSpec
+from stagewise.training.specs import (
+    BoostingSpec,
+    ForestSpec,
+    HoldOutSpec,
+    SingleTreeSpec,
+    StoppingSpec,
+)
 from stagewise.validation.equality import equal_values
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import all_parameters, default_parameters
@@ -106,32 +112,32 @@ def describe_object(value: Any) -> str:
     return f"HistogramTree({', '.join(changed)})" if changed else "HistogramTree"
 
 
-def describe_rounds(stopping: StoppingSpec) -> str:
+def describe_rounds(stopping: StoppingSpec, hold_out: HoldOutSpec) -> str:
     """Return the number of rounds, and how it is chosen."""
     rounds = f"{stopping.n_estimators} rounds"
-    if stopping.early_stopping == "cv":
-        folds = stopping.cv
+    if hold_out.kind == "folds":
+        folds = hold_out.cv
         how = f"{folds} folds" if isinstance(folds, int) else "the folds that were passed"
         if hasattr(folds, "split"):
             how = describe_object(folds)
         return f"{rounds} at most, chosen by cross-validation ({how})"
-    return f"{rounds} at most, early stopping" if stopping.early_stopping else rounds
+    return f"{rounds} at most, early stopping" if hold_out.kind == "fraction" else rounds
 
 
-def describe_rows(rows: str, stopping: StoppingSpec) -> str:
+def describe_rows(rows: str, hold_out: HoldOutSpec) -> str:
     """Return the rows of a fit without those that it holds out.
 
     Parameters
     ----------
     rows : str
         The sampling, such as "all rows".
-    stopping : StoppingSpec
+    hold_out : HoldOutSpec
         Whether rows are held out.
     """
-    if stopping.early_stopping is not True:
+    if hold_out.kind != "fraction":
         return rows
     comma = "" if rows == "all rows" else ","
-    return f"{rows}{comma} but {stopping.validation_fraction:g} held out"
+    return f"{rows}{comma} but {hold_out.fraction:g} held out"
 
 
 def describe_boosting(spec: BoostingSpec, loss: str, method: str, categories: str = "") -> str:
@@ -146,7 +152,7 @@ def describe_boosting(spec: BoostingSpec, loss: str, method: str, categories: st
     categories : {"", "sets", "target"}
         How categories are encoded; "": it depends on the data, or the method has no choice.
     """
-    learner, recipe, stopping = spec.learner, spec.recipe, spec.stopping
+    learner, recipe = spec.learner, spec.recipe
     assert isinstance(learner, TreeAdapter)
     tree = learner.tree
     by_class = recipe.response is responses.classes
@@ -177,7 +183,8 @@ def describe_boosting(spec: BoostingSpec, loss: str, method: str, categories: st
     return (
         f"{loss} x {method} x trees "
         f"({', '.join([tree.grow_policy.replace('_', '-'), *kind, *_size(tree), *penalties])}) x "
-        f"{describe_rows(recipe.sampling.description, stopping)} x {describe_rounds(stopping)}, "
+        f"{describe_rows(recipe.sampling.description, spec.hold_out)} x "
+        f"{describe_rounds(spec.stopping, spec.hold_out)}, "
         f"ν={recipe.learning_rate:g}{recipe.dropout.description}"
     )
 
@@ -211,7 +218,7 @@ def describe_tree(spec: SingleTreeSpec, criterion: str) -> str:
     tree = ", ".join([spec.tree.grow_policy.replace("_", "-"), *_tree_kind(spec.tree, spec.split)])
     alpha = f", α={spec.ccp_alpha}" if spec.pruning == "cost_complexity" else ""
     pruned = "unpruned" if spec.pruning is None else spec.pruning.replace("_", " ") + alpha
-    rows = describe_rows("all rows", spec.stopping)
+    rows = describe_rows("all rows", spec.hold_out)
     return f"{criterion} x one tree ({tree}) x {rows} x {pruned}"
 
 

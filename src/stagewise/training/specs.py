@@ -27,6 +27,7 @@ __all__ = [
     "BoostingSpec",
     "FitContext",
     "ForestSpec",
+    "HoldOutSpec",
     "InputSpec",
     "LearnerAdapter",
     "SingleTreeSpec",
@@ -76,12 +77,6 @@ class StoppingSpec(_FromParameters):
     ----------
     n_estimators : int
         The largest number of rounds.
-    early_stopping : bool or "cv"
-        Whether rows are held out, at random or in folds.
-    cv : int, splitter or list of pairs
-        The folds of early_stopping="cv".
-    validation_fraction : float
-        The fraction of rows that is held out.
     n_iter_no_change, tol
         The rounds without an improvement of more than `tol` after which a fit stops.
     time_limit : float or None
@@ -90,20 +85,36 @@ class StoppingSpec(_FromParameters):
         Called after every round.
     verbose : int
         Which progress is printed; see `ProgressDisplay`.
-    reason : str
-        The parameter that holds rows out, for messages.
     """
 
     n_estimators: int = 1
-    early_stopping: bool | str = False
-    cv: Any = 5
-    validation_fraction: float = 0.1
     n_iter_no_change: int = 10
     tol: float = 0.0
     time_limit: float | None = None
     callbacks: tuple[Any, ...] = ()
     verbose: int = 0
-    reason: str = "early_stopping=True"
+
+
+@dataclass(frozen=True)
+class HoldOutSpec:
+    """Which training rows are held out.
+
+    Attributes
+    ----------
+    kind : {"none", "fraction", "folds"}
+        No rows, a random fraction of them, or every row once, in folds.
+    fraction : float
+        The fraction.
+    cv : int, splitter or list of pairs
+        The folds.
+    parameter : str
+        The parameter that holds rows out, for messages.
+    """
+
+    kind: Literal["none", "fraction", "folds"] = "none"
+    fraction: float = 0.1
+    cv: Any = 5
+    parameter: str = "early_stopping=True"
 
 
 class LearnerAdapter(Protocol):
@@ -165,7 +176,7 @@ class LearnerAdapter(Protocol):
 
 @dataclass(frozen=True)
 class BoostingSpec:
-    """A boosted model: recipe × learner × stopping.
+    """A boosted model: recipe × learner × held-out rows × stopping.
 
     Attributes
     ----------
@@ -173,6 +184,8 @@ class BoostingSpec:
         The algorithm.
     learner : LearnerAdapter
         The learner that is fitted in every round, and how it reads rows.
+    hold_out : HoldOutSpec
+        The rows that choose the number of rounds.
     stopping : StoppingSpec
         When the fit ends.
     category_encoding : {"auto", "sets", "target"}
@@ -183,6 +196,7 @@ class BoostingSpec:
 
     recipe: Recipe
     learner: LearnerAdapter
+    hold_out: HoldOutSpec
     stopping: StoppingSpec
     category_encoding: str = "sets"
     n_orderings: int = 1
@@ -209,6 +223,8 @@ class ForestSpec:
         Whether the loss of the out-of-bag rows stops the fit.
     stopping : StoppingSpec
         When the fit ends.
+    hold_out : HoldOutSpec
+        No row is held out: the out-of-bag rows are.
     """
 
     tree: HistogramTree
@@ -219,6 +235,7 @@ class ForestSpec:
     out_of_bag: bool
     stops_by_bags: bool
     stopping: StoppingSpec
+    hold_out: HoldOutSpec = HoldOutSpec()
 
 
 @dataclass(frozen=True)
@@ -239,8 +256,10 @@ class SingleTreeSpec:
         Whether the largest α within one standard error is chosen.
     missing_strategy : {"learned", "mean", "probability"}
         How rows with a missing value are handled.
+    hold_out : HoldOutSpec
+        The rows by which the tree is pruned.
     stopping : StoppingSpec
-        How rows are held out for pruning, and when "early_stopping" ends.
+        When pruning="early_stopping" ends.
     """
 
     tree: HistogramTree
@@ -250,6 +269,7 @@ class SingleTreeSpec:
     ccp_alpha: Any
     one_standard_error: bool
     missing_strategy: str
+    hold_out: HoldOutSpec
     stopping: StoppingSpec
 
 

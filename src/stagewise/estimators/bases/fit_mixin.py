@@ -42,7 +42,7 @@ class FitMixin:
 
     @abstractmethod
     def _spec(self, params: dict[str, Any]) -> Any:
-        """Return the specification of the fit, whose `stopping` chooses the held-out rows."""
+        """Return the specification of the fit, with the rows to hold out in `hold_out`."""
 
     @abstractmethod
     def _train(
@@ -135,7 +135,7 @@ class FitMixin:
             arguments,
             self._table_reader(params, previous),
             self._target_reader(),
-            spec.stopping,
+            spec.hold_out,
             seed,
             sample_groups=params.get("sampling") == "group",
         )

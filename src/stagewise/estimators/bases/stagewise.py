@@ -231,8 +231,8 @@ class StagewiseMixin(_Base):
         return (
             f"{name} x {params['response']} x {params['step'].replace('_', ' ')} step x "
             f"{describe_object(params['learner'])} x "
-            f"{describe_rows(spec.recipe.sampling.description, spec.stopping)} x "
-            f"{describe_rounds(spec.stopping)}, ν={spec.recipe.learning_rate:g}"
+            f"{describe_rows(spec.recipe.sampling.description, spec.hold_out)} x "
+            f"{describe_rounds(spec.stopping, spec.hold_out)}, ν={spec.recipe.learning_rate:g}"
             f"{other_parameters(self, 'boosting')}"
         )
 

@@ -18,7 +18,7 @@ from stagewise.estimators.bases.boosting import BaseBoosting
 from stagewise.estimators.bases.regressor import RegressorPredictions
 from stagewise.estimators.linear.columns import linear_reader, match_linear
 from stagewise.estimators.linear.plots import plot_paths
-from stagewise.estimators.parameters.make_specs import stopping_spec
+from stagewise.estimators.parameters.make_specs import hold_out_spec
 from stagewise.linear.design import Design
 from stagewise.linear.terms import merge_linear_terms, slopes_of
 from stagewise.losses import Loss, SquaredError
@@ -27,7 +27,7 @@ from stagewise.model.model import Model
 from stagewise.training.adapters.component_adapter import ComponentAdapter
 from stagewise.training.describe import describe_rounds, describe_rows, other_parameters
 from stagewise.training.reading.training_data import TableReader
-from stagewise.training.specs import LearnerAdapter
+from stagewise.training.specs import LearnerAdapter, StoppingSpec
 from stagewise.validation.parameters import suggests_names
 from stagewise.validation.rules import Number
 from stagewise.workers import make_workers
@@ -211,12 +211,13 @@ n_features_in_, feature_names_in_, fit_report_
     def recipe(self) -> str:
         """Return the fit in one line: loss x response x step x learner x rows x rounds."""
         p = self._parameters()
-        size, stopping = p["step_size"], stopping_spec(p)
+        size, hold_out = p["step_size"], hold_out_spec(p)
         how = "full steps" if size is None else f"steps of ε={size:g}"
         rate = f", ν={p['learning_rate']:g}" if size is None else ""
         return (
             f"squared_error x residuals x {how} x one column x "
-            f"{describe_rows('all rows', stopping)} x {describe_rounds(stopping)}{rate}"
+            f"{describe_rows('all rows', hold_out)} x "
+            f"{describe_rounds(StoppingSpec.of(p), hold_out)}{rate}"
             f"{other_parameters(self, 'boosting')}"
         )
 

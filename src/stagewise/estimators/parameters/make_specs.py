@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from sklearn.utils import check_random_state
 
@@ -36,6 +36,7 @@ from stagewise.training.feature_rules import FeatureRules
 from stagewise.training.specs import (
     BoostingSpec,
     ForestSpec,
+    HoldOutSpec,
     InputSpec,
     LearnerAdapter,
     SingleTreeSpec,
@@ -51,10 +52,10 @@ __all__ = [
     "boosting_spec",
     "choose_seed",
     "forest_spec",
+    "hold_out_spec",
     "input_spec",
     "make_sampling",
     "single_tree_spec",
-    "stopping_spec",
     "tree_adapter",
 ]
 
@@ -135,19 +136,20 @@ def boosting_spec(
     return BoostingSpec(
         complete,
         learner,
-        stopping_spec(params),
+        hold_out_spec(params),
+        StoppingSpec.of(params),
         "target" if by_target else encoding,
         encoding.n_orderings if by_target else 1,
     )
 
 
-def stopping_spec(params: Mapping[str, Any]) -> StoppingSpec:
-    """Return the specification of when a fit ends."""
-    spec, stopping = StoppingSpec.of(params), params.get("early_stopping", False)
+def hold_out_spec(params: Mapping[str, Any]) -> HoldOutSpec:
+    """Return the rows that `early_stopping` holds out."""
+    stopping = params.get("early_stopping", False)
     if isinstance(stopping, bool):
-        return spec
-    folds = 5 if isinstance(stopping, str) else stopping
-    return replace(spec, early_stopping="cv", cv=folds)
+        fraction = params.get("validation_fraction", 0.1)
+        return HoldOutSpec("fraction" if stopping else "none", fraction)
+    return HoldOutSpec("folds", cv=5 if isinstance(stopping, str) else stopping)
 
 
 def tree_adapter(params: Mapping[str, Any], tree: HistogramTree | None = None) -> TreeAdapter:
@@ -197,7 +199,6 @@ def forest_spec(
     """Return the specification of a forest."""
     # Without max_leaf_nodes, the order of the splits does not matter.
     growth = "best_first" if params["max_leaf_nodes"] else "depth_first"
-    stopping = replace(StoppingSpec.of(params), early_stopping=False)  # no row is held out
     return ForestSpec(
         replace(_averaged_tree(params, growth), random_thresholds=random_thresholds),
         params["split"],
@@ -206,16 +207,18 @@ def forest_spec(
         params["max_samples"],
         out_of_bag,
         params["early_stopping"] and out_of_bag,
-        stopping,
+        StoppingSpec.of(params),
     )
 
 
 def single_tree_spec(params: Mapping[str, Any]) -> SingleTreeSpec:
     """Return the specification of a single tree."""
     pruning, alpha = params["pruning"], params["ccp_alpha"]
-    held_out, by_folds = False, pruning == "cost_complexity" and alpha == "cv"
+    held_out: Literal["none", "fraction", "folds"] = "none"
     if pruning in ("reduced_error", "early_stopping"):
-        held_out = True
+        held_out = "fraction"
+    elif pruning == "cost_complexity" and alpha == "cv":
+        held_out = "folds"
     return SingleTreeSpec(
         replace(
             _averaged_tree(params, params["grow_policy"]),
@@ -227,14 +230,10 @@ def single_tree_spec(params: Mapping[str, Any]) -> SingleTreeSpec:
         alpha,
         params["one_standard_error"],
         params["missing_strategy"],
-        StoppingSpec(
-            early_stopping="cv" if by_folds else held_out,
-            cv=params["ccp_cv"],
-            validation_fraction=params["validation_fraction"],
-            n_iter_no_change=params["n_iter_no_change"],
-            tol=params["tol"],
-            reason=f"pruning={pruning!r}",
+        HoldOutSpec(
+            held_out, params["validation_fraction"], params["ccp_cv"], f"pruning={pruning!r}"
         ),
+        StoppingSpec(n_iter_no_change=params["n_iter_no_change"], tol=params["tol"]),
     )
 
 

@@ -18,14 +18,14 @@ from sklearn.model_selection import (
 
 from stagewise.training.reading.row_set import RowSet
 
-__all__ = ["Folds", "group_numbers", "hold_out", "make_folds", "out_of_fold"]
+__all__ = ["Folds", "draw_held_out", "group_numbers", "make_folds", "out_of_fold"]
 
 Indices = npt.NDArray[np.uint32]
 Folds = list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
 """(positions of training rows, positions of held-out rows) of each fold."""
 
 
-def hold_out(
+def draw_held_out(
     rows: Indices | None,
     y: npt.NDArray[Any],
     share: float,

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data import match_targets
-from stagewise.training.reading.folds import Folds, group_numbers, hold_out, make_folds
+from stagewise.training.reading.folds import Folds, draw_held_out, group_numbers, make_folds
 from stagewise.training.reading.row_set import RowSet, rows_with_weight
 from stagewise.training.reading.target_reader import Target, TargetReader
-from stagewise.training.specs import StoppingSpec
+from stagewise.training.specs import HoldOutSpec
 
 __all__ = ["FitArguments", "TableReader", "TrainingData", "read_training_data"]
 
@@ -128,7 +128,7 @@ def read_training_data(
     arguments: FitArguments,
     table_reader: TableReader,
     target_reader: TargetReader,
-    stopping: StoppingSpec,
+    hold_out: HoldOutSpec,
     seed: int,
     *,
     sample_groups: bool = False,
@@ -141,7 +141,7 @@ def read_training_data(
         As the caller passed them.
     table_reader, target_reader
         How X and y are read.
-    stopping : StoppingSpec
+    hold_out : HoldOutSpec
         Which rows are held out.
     seed : int
         The key of that choice.
@@ -153,9 +153,9 @@ def read_training_data(
     target = target_reader.read(arguments.y, arguments.sample_weight, n_rows)
     by_class = target.classes is not None
     rows, held = rows_with_weight(target.weight), None
-    if arguments.X_val is None and stopping.early_stopping is True:
-        share, option = stopping.validation_fraction, stopping.reason
-        rows, held = hold_out(rows, target.y, share, seed, by_class=by_class, option=option)
+    if arguments.X_val is None and hold_out.kind == "fraction":
+        share, option = hold_out.fraction, hold_out.parameter
+        rows, held = draw_held_out(rows, target.y, share, seed, by_class=by_class, option=option)
     features, columns, unknown = table_reader.learn(table, target.weight, rows, held)
     train = RowSet.choose(columns, rows, target.y, target.weight)
     valid, unknown_valid = _read_validation(
@@ -164,9 +164,9 @@ def read_training_data(
     if held is not None:
         valid = RowSet.choose(columns, held, target.y, target.weight)
     folds = None
-    if stopping.early_stopping == "cv":
+    if hold_out.kind == "folds":
         groups = arguments.groups
-        folds = make_folds(stopping.cv, train, target.y, groups, seed, by_class=by_class)
+        folds = make_folds(hold_out.cv, train, target.y, groups, seed, by_class=by_class)
     drawn = group_numbers(arguments.groups, train, n_rows) if sample_groups else None
     return TrainingData(
         features,

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "grow/constraints.hpp"
+#include "grow/nodes/constraints.hpp"
 
 namespace stagewise {
 

@@ -1,4 +1,4 @@
-#include "grow/finders/bin_sums.hpp"
+#include "grow/nodes/bin_sums.hpp"
 
 #include <algorithm>
 #include <bit>

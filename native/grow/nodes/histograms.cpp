@@ -1,4 +1,4 @@
-#include "grow/search/histograms.hpp"
+#include "grow/nodes/histograms.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -96,6 +96,18 @@ bool Histograms::crowded() const {
   return large && slots_.size() - free_.size() > std::max(kLeastSlots, most);
 }
 
+void Histograms::acquire_for_children(Leaf* parent) {
+  if (parent->hist >= 0) parent->spare = acquire();
+}
+
+void Histograms::release_unused(const Leaf& parent) {
+  for (Leaf* child : {parent.left, parent.right})
+    if (!child->split.found() || crowded())
+      child->hist = -1;  // not needed again, or its children are searched without one
+  for (const int slot : {parent.hist, parent.spare})
+    if (slot >= 0 && parent.left->hist != slot && parent.right->hist != slot) free_.push_back(slot);
+}
+
 void Histograms::clear(int64_t* hist, size_t first, size_t last) const {
   for (size_t plane = 0; plane < planes_.n; ++plane)
     std::memset(hist + plane * planes_.n_sums + offset_[first] * lanes_, 0,
@@ -148,14 +160,14 @@ void Histograms::add_rows(int64_t* hist, size_t first, size_t last, const RowInd
   }
 }
 
-void Histograms::add(int slot, size_t first, size_t last, const RowIndex& rows,
-                     const PackedRows& packed) {
+void Histograms::build(int slot, size_t first, size_t last, const RowIndex& rows,
+                       const PackedRows& packed) {
   clear(at(slot), first, last);
   add_rows(at(slot), first, last, rows, packed);
 }
 
-Histograms::Parts Histograms::add_in_parts(Workers& team, int slot, const RowIndex& rows,
-                                           const PackedRows& packed) {
+Histograms::Parts Histograms::build_in_parts(Workers& team, int slot, const RowIndex& rows,
+                                             const PackedRows& packed) {
   const auto threads = static_cast<size_t>(team.threads());
   while (own_.size() < threads) own_.push_back(make_large_array<int64_t>(capacity_));
   const auto mine = [&](size_t worker) { return worker == 0 ? at(slot) : own_[worker].get(); };
@@ -219,12 +231,12 @@ void Histograms::add_to_total(int slot, const RowIndex& rows, const PackedRows& 
   }
 }
 
-void Histograms::start_sums(int slot, const RowIndex& rows, const PackedRows& packed) {
+void Histograms::build_total(int slot, const RowIndex& rows, const PackedRows& packed) {
   for (size_t plane = 0; plane < planes_.n; ++plane) *total(slot, plane) = 0;
   add_to_total(slot, rows, packed, 1);
 }
 
-void Histograms::remove_total(int slot, const RowIndex& rows, const PackedRows& packed) {
+void Histograms::remove_from_total(int slot, const RowIndex& rows, const PackedRows& packed) {
   add_to_total(slot, rows, packed, -1);
 }
 
@@ -279,7 +291,7 @@ void Histograms::finish_block(int slot, size_t number) {
   }
 }
 
-void Histograms::remove(int slot, const RowIndex& rows, const PackedRows& packed) {
+void Histograms::remove_rows(int slot, const RowIndex& rows, const PackedRows& packed) {
   for (size_t i = 0; i < rows.n; ++i) {
     const int32_t* const plane = planes_.of_row;
     int64_t* const hist =

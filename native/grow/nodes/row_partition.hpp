@@ -5,8 +5,8 @@
 #include <span>
 
 #include "binning/bins.hpp"
-#include "grow/leaf.hpp"
-#include "grow/split_condition.hpp"
+#include "grow/nodes/leaf.hpp"
+#include "grow/nodes/split_condition.hpp"
 
 namespace stagewise {
 

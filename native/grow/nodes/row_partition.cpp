@@ -1,4 +1,4 @@
-#include "grow/row_partition.hpp"
+#include "grow/nodes/row_partition.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "grow/search/row_sort.hpp"
+#include "grow/nodes/row_sort.hpp"
 
 #include <algorithm>
 #include <bit>

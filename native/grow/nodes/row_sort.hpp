@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "binning/bins.hpp"
-#include "grow/search/code_set.hpp"
+#include "grow/nodes/code_set.hpp"
 #include "kernels/api/split_scan.hpp"
 
 namespace stagewise {

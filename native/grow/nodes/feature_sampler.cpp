@@ -1,4 +1,4 @@
-#include "grow/feature_sampler.hpp"
+#include "grow/nodes/feature_sampler.hpp"
 
 #include <algorithm>
 #include <array>

@@ -93,9 +93,9 @@ VectorFinder::Order VectorFinder::ordered(const int64_t* packed_sums, size_t bin
 }
 
 // Each category against the rest.
-VectorFinder::Found VectorFinder::scan_one_vs_rest(const Leaf& leaf, const VectorSums& sums,
-                                                   const Order& order, int64_t* left) const {
-  Found best;
+VectorFinder::Candidate VectorFinder::scan_one_vs_rest(const Leaf& leaf, const VectorSums& sums,
+                                                       const Order& order, int64_t* left) const {
+  Candidate best;
   std::vector<int64_t> own(2 * lanes_);
   for (const uint32_t b : order.bins) {
     const VectorScanInput in{sums.packed_sums + b * lanes_, 1, sums.missing, leaf.vector.data()};
@@ -110,8 +110,8 @@ VectorFinder::Found VectorFinder::scan_one_vs_rest(const Leaf& leaf, const Vecto
   return best;
 }
 
-VectorFinder::Found VectorFinder::scan_categories(const Leaf& leaf, const VectorSums& sums,
-                                                  int64_t* left) const {
+VectorFinder::Candidate VectorFinder::scan_categories(const Leaf& leaf, const VectorSums& sums,
+                                                      int64_t* left) const {
   const Order order = ordered(sums.packed_sums, sums.bins);
   if (order.bins.size() <= rules_.categories.one_vs_rest)
     return scan_one_vs_rest(leaf, sums, order, left);
@@ -123,22 +123,22 @@ VectorFinder::Found VectorFinder::scan_categories(const Leaf& leaf, const Vector
   in_order.packed_sums = packed_sums.data();
   in_order.bins = order.bins.size();
   in_order.touched = nullptr;
-  Found found = scan_bins(leaf, in_order, category_lanes_, left);
-  found.result.score -= category_chance_ * order.share * chance_of_order(order.bins.size());
-  return found;
+  Candidate candidate = scan_bins(leaf, in_order, category_lanes_, left);
+  candidate.result.score -= category_chance_ * order.share * chance_of_order(order.bins.size());
+  return candidate;
 }
 
 // Computes the order of the categories again, and from it the bins that go right. Categories
 // without rows in the node go to the heavier side.
-std::vector<uint8_t> VectorFinder::right_bins(const Search& search, size_t position,
-                                              bool heavier_left, Scratch* scratch) const {
+std::vector<uint8_t> VectorFinder::right_bins(const Scan& node, size_t position, bool heavier_left,
+                                              Scratch* scratch) const {
   const uint32_t feature = (*features_)[position];
-  const Found& found = search.found[position];
+  const Candidate& candidate = node.candidates[position];
   const size_t bins = bins_.value_bins(feature);
-  const bool few = search.leaf->hist < 0;
-  if (few) collect(search.rows, feature, scratch);
+  const bool few = node.leaf->hist < 0;
+  if (few) collect(node.rows, feature, scratch);
   const Order order = ordered(
-      few ? scratch->few_sums.data() : histograms_.feature(search.leaf->hist, position), bins);
+      few ? scratch->few_sums.data() : histograms_.feature(node.leaf->hist, position), bins);
   if (few) {
     std::fill(scratch->few_sums.begin(), scratch->few_sums.end(), 0);
     std::fill(scratch->touched.begin(), scratch->touched.end(), 0);
@@ -146,7 +146,8 @@ std::vector<uint8_t> VectorFinder::right_bins(const Search& search, size_t posit
   std::vector<uint8_t> right(bins, heavier_left ? 0 : 1);
   const bool one_vs_rest = order.bins.size() <= rules_.categories.one_vs_rest;
   for (size_t i = 0; i < order.bins.size(); ++i)
-    right[order.bins[i]] = (one_vs_rest ? order.bins[i] == found.bin : i <= found.bin) ? 0 : 1;
+    right[order.bins[i]] =
+        (one_vs_rest ? order.bins[i] == candidate.bin : i <= candidate.bin) ? 0 : 1;
   return right;
 }
 

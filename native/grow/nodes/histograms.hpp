@@ -12,6 +12,7 @@
 
 #include "binning/bins.hpp"
 #include "gradients/gradients.hpp"
+#include "grow/nodes/leaf.hpp"
 
 namespace stagewise {
 
@@ -31,9 +32,11 @@ class Histograms {
   void use_features(const std::vector<uint32_t>& features);
 
   int acquire();  // an uninitialised slot
-  void release(int slot) { free_.push_back(slot); }
-  // Whether the slots in use exceed the memory limit for vectors or planes.
-  bool crowded() const;
+  // A slot for the smaller child of a leaf with a histogram; the larger child takes that of the
+  // leaf.
+  void acquire_for_children(Leaf* parent);
+  // Releases the slots of a leaf that its children do not need, after their splits were found.
+  void release_unused(const Leaf& parent);
 
   size_t groups() const { return used_.size(); }
   size_t lanes() const { return lanes_; }
@@ -47,13 +50,13 @@ class Histograms {
     return at(slot) + position_at_[position] * lanes_;
   }
 
-  // The sums of some rows, for all groups. Every thread has its own sums, which must then be
-  // merged, group by group.
+  // Computes the sums of some rows for the groups [first, last).
+  void build(int slot, size_t first, size_t last, const RowIndex& rows, const PackedRows& packed);
+  // The same for all groups, by a team. Every thread has its own sums, which must then be merged,
+  // group by group.
   using Parts = std::vector<const int64_t*>;
-  Parts add_in_parts(Workers& team, int slot, const RowIndex& rows, const PackedRows& packed);
+  Parts build_in_parts(Workers& team, int slot, const RowIndex& rows, const PackedRows& packed);
   void merge(int slot, size_t group, const Parts& parts);
-  // The same for the groups [first, last), at once.
-  void add(int slot, size_t first, size_t last, const RowIndex& rows, const PackedRows& packed);
 
   void subtract(int parent, int child, size_t group);
   void finish(int slot, size_t group);
@@ -64,9 +67,9 @@ class Histograms {
   size_t blocks() const { return bins_.sparse_codes().blocks().size(); }
   // The features of a block, as positions in the list of features.
   const std::vector<uint32_t>& block_members(size_t block) const { return block_members_[block]; }
-  void start_sums(int slot, const RowIndex& rows, const PackedRows& packed);
+  void build_total(int slot, const RowIndex& rows, const PackedRows& packed);
   void subtract_total(int parent, int child);
-  void remove_total(int slot, const RowIndex& rows, const PackedRows& packed);
+  void remove_from_total(int slot, const RowIndex& rows, const PackedRows& packed);
   void build_block(int slot, size_t block, const RowIndex& rows, const PackedRows& packed);
   void subtract_block(int parent, int child, size_t block);
   void remove_from_block(int slot, size_t block, const RowIndex& rows, const PackedRows& packed);
@@ -75,9 +78,11 @@ class Histograms {
   // Up to this many rows, removing them is faster than building their histogram.
   size_t few_to_remove(size_t few_rows) const { return sparse() ? few_rows : few_rows / 4; }
   // Subtracts a few rows from a histogram.
-  void remove(int slot, const RowIndex& rows, const PackedRows& packed);
+  void remove_rows(int slot, const RowIndex& rows, const PackedRows& packed);
 
  private:
+  // Whether the slots in use exceed the memory limit for vectors or planes.
+  bool crowded() const;
   int64_t* at(int slot) const { return slots_[static_cast<size_t>(slot)].get(); }
   size_t place_blocks(size_t begin);
   int64_t* block(int slot, size_t block) const;

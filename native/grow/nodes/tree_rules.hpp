@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "grow/constraints.hpp"
+#include "grow/nodes/constraints.hpp"
 #include "kernels/api/split_scan.hpp"
 
 namespace stagewise {

@@ -1,4 +1,4 @@
-#include "grow/row_weights.hpp"
+#include "gradients/row_weights.hpp"
 
 #include <cmath>
 

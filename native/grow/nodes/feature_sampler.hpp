@@ -3,8 +3,8 @@
 // features; a forced split leaves one.
 #pragma once
 
-#include "grow/leaf.hpp"
-#include "grow/tree_rules.hpp"
+#include "grow/nodes/leaf.hpp"
+#include "grow/nodes/tree_rules.hpp"
 
 namespace stagewise {
 

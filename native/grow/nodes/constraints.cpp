@@ -1,10 +1,10 @@
-#include "grow/constraints.hpp"
+#include "grow/nodes/constraints.hpp"
 
 #include <algorithm>
 #include <bit>
 
 #include "core/interrupt.hpp"
-#include "grow/leaf.hpp"
+#include "grow/nodes/leaf.hpp"
 
 namespace stagewise {
 namespace {
