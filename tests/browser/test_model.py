@@ -19,7 +19,7 @@ from stagewise.data.categories.target_encoding import TargetEncoding
 from stagewise.data.feature import Feature
 from stagewise.data.features import Features
 from stagewise.data.reading.datetimes import format_datetime_short
-from stagewise.estimators.bases.scores import predict_scores
+from stagewise.estimators.bases.model_access import predict_scores
 from stagewise.export.tree_facts import tree_facts
 from stagewise.inspection import shap_values
 from stagewise.inspection.fitted_model import FittedModel

@@ -16,7 +16,7 @@ from stagewise import (
     export_text,
     rules,
 )
-from stagewise.estimators.bases.scores import read_rows, score_columns
+from stagewise.estimators.bases.model_access import read_rows, score_columns
 from stagewise.inspection import (
     accumulated_effects,
     decision_path,

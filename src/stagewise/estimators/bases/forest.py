@@ -30,7 +30,8 @@ from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.bases.r_squared import r_squared
 from stagewise.estimators.bases.regressor import RegressorPredictions
 from stagewise.estimators.bases.report_mixin import ReportMixin
-from stagewise.estimators.bases.scores import ModelScores, TreeAttributes
+from stagewise.estimators.bases.scores import ModelScores
+from stagewise.estimators.bases.tree_attributes import TreeAttributes
 from stagewise.estimators.parameters.make_specs import forest_spec
 from stagewise.estimators.parameters.tree_needs import check_sparse, reads_sparse
 from stagewise.learners.histogram_tree import feature_share

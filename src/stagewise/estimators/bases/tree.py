@@ -21,7 +21,8 @@ from stagewise.estimators.bases.fit_mixin import FitMixin
 from stagewise.estimators.bases.forest import FOREST_RULES, set_average_tags
 from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.bases.report_mixin import ReportMixin
-from stagewise.estimators.bases.scores import ModelScores, TreeAttributes
+from stagewise.estimators.bases.scores import ModelScores
+from stagewise.estimators.bases.tree_attributes import TreeAttributes
 from stagewise.estimators.parameters.make_specs import single_tree_spec
 from stagewise.estimators.parameters.tree_needs import check_sparse
 from stagewise.learners.histogram_tree import feature_share
