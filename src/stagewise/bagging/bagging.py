@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, is_classifier, is_regressor
 
-from stagewise.bagging.base import BAGGING_RULES, BaseBagging
+from stagewise.bagging.base import BaseBagging
+from stagewise.bagging.parameters import BAGGING_RULES
 from stagewise.data import as_frequencies, check_weight, read_labels, read_target, read_weight
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.r_squared import ScoredByR2

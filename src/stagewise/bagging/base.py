@@ -13,7 +13,6 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import partial
 from os import PathLike
-from types import MappingProxyType
 from typing import Any, Self
 
 import joblib
@@ -37,6 +36,7 @@ from stagewise.bagging.base_estimators import (
 from stagewise.bagging.combination import OutOfSample, WeightedSum, normalize_weights
 from stagewise.bagging.common_warnings import warn_of_common
 from stagewise.bagging.parallel import parallel_map
+from stagewise.bagging.parameters import BAGGING_USES
 from stagewise.boosting.stopping import EarlyStopping
 from stagewise.data import Feature, Features, UnknownCategories
 from stagewise.data.categories.categories import Categories
@@ -58,11 +58,10 @@ from stagewise.validation.messages import (
     short_repr,
     warn_caller,
 )
-from stagewise.validation.parameters import RULES, Use, check_parameters
-from stagewise.validation.rules import Number, OneOf
+from stagewise.validation.parameters import check_parameters
 from stagewise.workers import thread_count
 
-__all__ = ["BAGGING_RULES", "BaseBagging"]
+__all__ = ["BaseBagging"]
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -71,25 +70,6 @@ SMALL = 10_000
 """Up to this number of predictions (rows times estimators), one thread is faster than several."""
 
 
-def _column_count(value: Any) -> float | int:
-    """Return a fraction or a number of columns, as scikit-learn takes them."""
-    try:
-        if isinstance(value, (float, np.floating)):
-            return float(Number(0.0, 1.0, open_low=True)(value))
-        return int(Number(1, whole=True)(value))
-    except ValueError:
-        raise ValueError(
-            "a whole number of columns, at least 1, or a fraction above 0.0 and at most 1.0"
-        ) from None
-
-
-BAGGING_RULES = MappingProxyType(
-    {
-        "sampling": OneOf(("bootstrap", "uniform", "group", "folds")),
-        "max_features": _column_count,
-        "early_stopping": RULES["warm_start"],
-    }
-)
 FITTED = (
     "oob_prediction_",
     "oob_score_",
@@ -106,15 +86,7 @@ class BaseBagging(LibraryEstimator):
 
     estimator: Any
     n_jobs: Any
-    _uses = (
-        Use(
-            ("n_estimators", "max_samples", "oob_score", "early_stopping"),
-            "sampling",
-            lambda sampling: sampling != "folds",
-            "set the number of estimators with cv",
-        ),
-        Use(("n_iter_no_change", "tol"), "early_stopping", bool, "set early_stopping=True"),
-    )
+    _uses = BAGGING_USES
 
     @abstractmethod
     def _read_target(
