@@ -16,7 +16,8 @@ Vector = npt.NDArray[np.float64]
 Times = npt.NDArray[np.float32]
 
 
-SHARES = ("max_features", "max_features_per_tree", "max_features_per_level")
+SHARES = ("max_features_per_tree", "max_features_per_level", "max_features")
+"""Each draws from the columns that the one before has drawn."""
 
 ANY_ROW = 2.0**-10
 """The least weight of a leaf with min_samples_leaf=1: one row, unless its weight is almost 0."""
@@ -143,7 +144,7 @@ def native_rules(
         "max_leaves": tree.max_leaf_nodes or 0,
         "max_depth": tree.max_depth or 0,
         "min_samples_leaf": tree.min_samples_leaf if tree.min_samples_leaf > 1 else ANY_ROW,
-        **{name: _native_share(getattr(tree, name), table.n_features) for name in SHARES},
+        **_native_shares(tree, table.n_features),
         "forced_splits": [
             (f, table.bin_below(f, t), *sides) for f, t, *sides in tree.forced_splits
         ],
@@ -179,11 +180,23 @@ def feature_share(max_features: Any, n_features: int) -> float:
     return max(1, int(wanted)) / n_features
 
 
-def _native_share(max_features: Any, n_features: int) -> float:
-    """Return the fraction for the native core, which rounds fractions itself."""
-    if isinstance(max_features, float):
-        return max_features
-    return feature_share(max_features, n_features)
+def _native_shares(tree: HistogramTree, n_columns: int) -> dict[str, float]:
+    """Return the fractions for the native core: of a tree, of its level, of a node of the level."""
+    shares, n = {}, n_columns
+    for name in SHARES:
+        max_features = getattr(tree, name)
+        if isinstance(max_features, float):
+            shares[name] = max_features
+        else:
+            wanted = round(feature_share(max_features, n_columns) * n_columns)
+            shares[name] = 1.0 if max_features is None else min(wanted, n) / n
+        n = _rounded(shares[name] * n)
+    return shares
+
+
+def _rounded(n: float) -> int:
+    """Return a number of columns as the native core rounds it."""
+    return max(1, int(n + 0.5))
 
 
 def features_per_node(tree: HistogramTree, n_columns: int) -> int:
@@ -192,9 +205,8 @@ def features_per_node(tree: HistogramTree, n_columns: int) -> int:
     A node draws from the columns of its level, and a level from those of its tree.
     """
     n = n_columns
-    for name in ("max_features_per_tree", "max_features_per_level", "max_features"):
-        share = _native_share(getattr(tree, name), n_columns)
-        n = min(n, max(1, int(share * n + 0.5)))  # as the native core rounds
+    for share in _native_shares(tree, n_columns).values():
+        n = _rounded(share * n)
     return n
 
 
