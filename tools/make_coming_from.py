@@ -22,6 +22,21 @@ here it is max_leaf_nodes.` `tools/make_coming_from.py` writes this page from th
 messages.
 """
 
+TAIL = """\
+Parameters that are not listed have the same name here, or do not exist. Some of the same name take
+other values than elsewhere; a value that is not allowed is an error with the allowed ones. The
+largest differences:
+
+| parameter | elsewhere | here |
+|---|---|---|
+| `min_samples_leaf` | scikit-learn: also a fraction of the rows | a number of rows, at least 1 |
+| `max_samples` | scikit-learn: also a number of rows, or None | a fraction of the rows; 1.0: all |
+| `grow_policy` | CatBoost: `"SymmetricTree"`, `"Depthwise"`, `"Lossguide"`; XGBoost: \
+`"depthwise"`, `"lossguide"` | `"symmetric"`, `"depth_wise"`, `"best_first"` |
+| `verbose` | CatBoost: every how many rounds a line is printed; LightGBM: -1 prints nothing | \
+0, 1 or 2; 0 prints nothing |
+"""
+
 SIDES = {
     "LightGBM": (
         """\
@@ -135,8 +150,7 @@ def page() -> str:
                 lines.append(f"| `{name}` | {': '.join(filter(None, parts))} |")
         lines.append("")
     lines += [
-        "Parameters that are not listed have the same name and meaning here, or do not exist.",
-        "",
+        TAIL,
     ]
     return "\n".join(lines)
 

@@ -9,6 +9,7 @@ from pyarrow import csv, parquet
 
 import stagewise
 from cli_runs import FAST, ROWS, fails, make_table
+from stagewise import Dart, FeatureSampling, Goss, SplitSearch
 from stagewise.cli.main import main
 from stagewise.model.file.atomic import replace_file
 from stagewise.model.file.format import read_model
@@ -89,8 +90,27 @@ def test_early_stopping_watches_the_validation_file(run, tmp_path):
         *("--model", tmp_path / "m.stgw", "--json"),
     )
     assert code == 0
-    assert json.loads(out)["rounds"] < 2000
-    assert len(stagewise.load(tmp_path / "m.stgw").validation_loss_) > 0
+    result, model = json.loads(out), stagewise.load(tmp_path / "m.stgw")
+    assert result["rounds"] < min(2000, len(model.validation_loss_))
+    assert result["validation_loss"] == model.validation_loss_.min()
+    assert result["train_loss"] == model.train_loss_[result["rounds"] - 1]
+
+
+@pytest.mark.parametrize(
+    "pruning", ["early_stopping", "reduced_error", "cost_complexity", "one standard error"]
+)
+def test_the_validation_loss_is_that_of_the_pruned_tree(run, tmp_path, pruning):
+    more = ["--set", "one_standard_error=true"] if pruning == "one standard error" else []
+    code, out, _ = run(
+        *("train", "train.csv", "--target", "price", "--drop-text", "--method", "tree"),
+        *("--set", f"pruning={'cost_complexity' if more else pruning}", *more),
+        *("--model", tmp_path / "m.stgw", "--json"),
+    )
+    assert code == 0
+    result, model = json.loads(out), stagewise.load(tmp_path / "m.stgw")
+    losses, least = model.validation_loss_, model.validation_loss_.min()
+    assert result["validation_loss"] in losses
+    assert result["validation_loss"] == least or (more and result["validation_loss"] > least)
 
 
 def test_parameters_come_from_a_file(run, tmp_path):
@@ -102,6 +122,44 @@ def test_parameters_come_from_a_file(run, tmp_path):
     assert code == 0
     assert json.loads(out)["rounds"] == 7
     assert stagewise.load(tmp_path / "m.stgw").max_depth == 2
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "parameter", "expected"),
+    [
+        ("boosting", ["sampling__top=0.3"], "sampling", Goss(top=0.3)),
+        (
+            "boosting",
+            ["sampling__other=0.3", "sampling=goss", "sampling__top=0.1"],
+            "sampling",
+            Goss(top=0.1, other=0.3),
+        ),
+        ("boosting", ["dropout__rate=0.2"], "dropout", Dart(rate=0.2)),
+        (
+            "boosting",
+            ["max_features=0.5", "max_features__per_tree=0.4"],
+            "max_features",
+            FeatureSampling(per_tree=0.4, per_node=0.5),
+        ),
+        (
+            "tree",
+            ["split__random_thresholds=true"],
+            "split",
+            SplitSearch(method="exact", random_thresholds=True),
+        ),
+    ],
+)
+def test_numbers_of_options_can_be_set(run, tmp_path, method, settings, parameter, expected):
+    more = [word for setting in settings for word in ("--set", setting)]
+    rounds = ["--set", "n_estimators=3"] if method == "boosting" else []
+    code, _, err = run(
+        *("train", "train.csv", "--target", "price", "--drop-text", "--method", method),
+        *(*more, *rounds, "--model", tmp_path / "m.stgw"),
+    )
+    assert code == 0, err
+    assert getattr(stagewise.load(tmp_path / "m.stgw"), parameter) == expected
+    for form in ([], ["--json"]):
+        assert run("show", tmp_path / "m.stgw", *form)[0] == 0
 
 
 @pytest.mark.parametrize("way", ["--params", "--set"])
@@ -159,7 +217,23 @@ def test_the_model_is_named_after_the_data(run, folder, tmp_path, monkeypatch):
         (["train.csv", "--target", "price", "--ignore", "price"], ["cannot be ignored"]),
         (["train.csv", "--target", "price", "--weight", "price"], ["target and weight"]),
         (["train.csv", "--target", "flag", "--task", "regression"], ["must be numbers"]),
-        (["train.csv", "--target", "price", "--set", "max_dept=3"], ["did you mean 'max_depth'"]),
+        (["train.csv", "--target", "price", "--set", "max_dept=3"], ["Did you mean 'max_depth'"]),
+        (
+            ["train.csv", "--target", "price", "--set", "num_leaves=5"],
+            ["num_leaves is the name of LightGBM; here it is max_leaf_nodes."],
+        ),
+        (["train.csv", "--target", "price", "--set", "top_rate=0.3"], ["sampling__top=..."]),
+        (["train.csv", "--target", "price", "--set", "sampling__to=1"], ["'sampling__top'"]),
+        (["train.csv", "--target", "price", "--set", "sampling__top=2"], ["'top' of Goss"]),
+        (["train.csv", "--target", "price", "--set", "max_depth__a=2"], ["'max_depth__a'"]),
+        (["train.csv", "--target", "price", "--set", "verbose=2"], ["cannot set", "'verbose'"]),
+        (
+            [
+                *("train.csv", "--target", "price", "--set", "sampling=uniform"),
+                *("--set", "sampling__top=0.3"),
+            ],
+            ["sampling__top cannot be set with sampling=uniform"],
+        ),
         (["train.csv", "--target", "price", "--set", "learning_rate=-1"], ["learning_rate"]),
         (["train.csv", "--target", "price", "--set", "learning_rate=x"], ["learning_rate"]),
         (["train.csv", "--target", "price", "--valid", "none.csv"], ["no file 'none.csv'"]),

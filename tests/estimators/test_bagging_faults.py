@@ -151,6 +151,13 @@ def test_more_copies_than_anybody_has(table, monkeypatch):
     model.fit(table.X, table.number, (1.0 + np.arange(60) % 2) / 1.5)
 
 
+def test_folds_without_their_sampling(table):
+    with pytest.raises(InvalidParameterError, match=r"'cv' .* no effect .*set sampling='folds'"):
+        BaggingRegressor(cv=3).fit(table.X, table.number)
+    with pytest.raises(InvalidParameterError, match=r"'early_stopping' .* must be True or False"):
+        BaggingRegressor(early_stopping="cv").fit(table.X, table.number)
+
+
 @pytest.mark.parametrize("sampling", ["bootstrap", "uniform"])
 def test_groups_that_nobody_keeps_together(sampling, table):
     with pytest.raises(ValueError, match=r"groups was passed, but only .*'folds'"):

@@ -88,9 +88,10 @@ def test_81_whole_numbers_may_be_of_any_type(kind: type, table: Any) -> None:
         assert set(inspect.signature(kind).parameters) == {"fit_intercept", "categorical_features"}
         return
     name, y = names[0], labelled(kind, table)
-    plain = small(kind, **{name: 3}).fit(table.X, y)
+    beside = {"criterion": "cv"} if name == "cv" else {}
+    plain = small(kind, **beside, **{name: 3}).fit(table.X, y)
     for value in (3.0, np.int8(3), np.uint64(3), np.float32(3)):
-        model = small(kind, **{name: value}).fit(table.X, y)
+        model = small(kind, **beside, **{name: value}).fit(table.X, y)
         np.testing.assert_array_equal(answers(model, table.X), answers(plain, table.X))
 
 
@@ -127,11 +128,21 @@ def test_a_wrong_validation_set_is_named(
     if not val_arguments(kind):
         # Committees and least squares stop by no held-out rows, and have no such argument.
         assert has(kind, "estimator") or is_linear(kind)
-        with pytest.raises(TypeError, match="unexpected keyword argument"):
+        with pytest.raises(TypeError, match=r"fit\(\) has no argument .X_val."):
             small(kind).fit(table.X, table.two, **given)
         return
     with pytest.raises(ValueError, match=words):
         small(kind, **params).fit(table.X, table.two, **given)
+
+
+@EVERY
+def test_a_fraction_to_hold_out_needs_early_stopping(kind: type, table: Any) -> None:
+    if not has(kind, "validation_fraction"):
+        return
+    words = "pruning='reduced_error'" if has(kind, "pruning") else "early_stopping=True"
+    for params in ({}, {"early_stopping": "cv"}) if has(kind, "early_stopping") else ({},):
+        with pytest.raises(ValueError, match=rf"'validation_fraction' .* no effect.*{words}"):
+            small(kind, validation_fraction=0.3, **params).fit(table.X, labelled(kind, table))
 
 
 @EVERY

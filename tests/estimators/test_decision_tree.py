@@ -209,6 +209,11 @@ def test_bad_parameters_are_answered(params, words, table):
         DecisionTreeRegressor(**params).fit(table.X, table.number)
 
 
+def test_a_number_of_splits_without_early_stopping_is_a_warning(table):
+    with pytest.warns(UserWarning, match=r"'n_iter_no_change'.*set pruning='early_stopping'"):
+        DecisionTreeRegressor(n_iter_no_change=3).fit(table.X, table.number)
+
+
 def test_what_fit_gets_must_be_of_use(table):
     X, y = table.X, table.number
     with pytest.raises(ValueError, match=r"X_val was passed.*pruning=None"):

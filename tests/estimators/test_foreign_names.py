@@ -89,6 +89,7 @@ SAMPLES = {
     "forced_splits": {"feature": 0, "threshold": 1.0},
     "weights": [1, 2],
     "power": 1.2,
+    "max_features": 0.5,
 }
 """Values in the place of ... in a usage."""
 
@@ -101,8 +102,8 @@ def arguments(usage: str) -> dict[str, object]:
 
 
 NAMES = {"stagewise": stagewise, **{name: getattr(stagewise, name) for name in stagewise.__all__}}
-REMEDY = re.compile(r" here it is (\w+)(?:: ([^;]*?=.*?))?(?: \(.*\)|: \".*)?\.$")
-ELSEWHERE = re.compile(r"has no such parameter, but (\w+) has (\w+)(?:: (.*?=.*?))?(?: \(.*\))?\.$")
+REMEDY = re.compile(r" here it is (\w+)(?:: ([^;]*?=.*?))?(?: \(.*\)|: \".*)?$")
+ELSEWHERE = re.compile(r"has no such parameter, but (\w+) has (\w+)(?:: (.*?=.*?))?(?: \(.*\))?$")
 
 
 @EVERY
@@ -110,6 +111,7 @@ def test_a_remedy_is_accepted_by_the_estimator_that_the_message_names(kind: type
     known = inspect.signature(kind).parameters
     for name in set(FOREIGN_NAMES) - set(known):
         hint = name_hint(name, kind, known)
+        hint = hint if hint.endswith("...") else hint.removesuffix(".")
         here, elsewhere = REMEDY.search(hint), ELSEWHERE.search(hint)
         if here is not None:
             user, ours, usage = kind, here[1], here[2]
@@ -160,7 +162,7 @@ MESSAGES = {
         r"but GradientBoostingRegressor has split: split=SplitSearch\(forced_splits=\.\.\.\)",
     ),
     "data_sample_strategy": (BaggingRegressor, r"but GradientBoostingRegressor has sampling: samp"),
-    "colsample_bynode": (BaggingRegressor, "but GradientBoostingRegressor has max_features"),
+    "feature_fraction_bynode": (BaggingRegressor, "but GradientBoostingRegressor has max_features"),
     "colsample_bylevel": (BaggingRegressor, "but GradientBoostingRegressor has max_features"),
     "init": (RandomForestClassifier, "no estimator of this library has such a parameter"),
     "base_score": (AdaBoostClassifier, "no estimator of this library has such a parameter"),
@@ -170,6 +172,14 @@ MESSAGES = {
     "splitter": (DecisionTreeClassifier, r"split=SplitSearch\(random_thresholds=True\)"),
     "base_estimator": (BaggingRegressor, r"here it is estimator\."),
     "copy_X": (LinearRegression, r"here X is never changed\."),
+    "estimator": (AdaBoostClassifier, r"but StagewiseClassifier has learner \("),
+    "boosting_type": (GradientBoostingRegressor, r"boosting_type is the name of LightGBM; here"),
+    "feature_weights": (GradientBoostingRegressor, r"feature_weights is the name of XGBoost; here"),
+    "colsample_bynode": (GradientBoostingRegressor, r"max_features: max_features=\.\.\.$"),
+    "warm_start": (
+        RandomForestClassifier,
+        r"'warm_start'\. It is a parameter of GradientBoostingClassifier\.$",
+    ),
     "num_class": (GradientBoostingClassifier, r"has no parameter 'num_class'"),
 }
 
@@ -200,3 +210,40 @@ def test_set_params_names_ours() -> None:
 def test_a_name_that_an_estimator_has_is_not_foreign() -> None:
     assert RandomForestClassifier(criterion="entropy").criterion == "entropy"
     assert RandomForestClassifier(max_samples=0.5).max_samples == 0.5
+
+
+FIT_ARGUMENTS = {
+    "eval_set": r"Here it is X_val \(X_val=\.\.\., y_val=\.\.\.\)\.$",
+    "early_stopping_rounds": r"here it is n_iter_no_change: .*\.\.\. Set parameters in the constr",
+    "categorical_feature": r"here it is categorical_features\. Set parameters in the constr",
+    "cat_features": r"here it is categorical_features\.",
+    "callbacks": r"a parameter of GradientBoostingRegressor: set it in the constructor\.$",
+    "verbose": r"a parameter of GradientBoostingRegressor: set it in the constructor\.$",
+    "init_model": r"here it is warm_start: warm_start=True",
+    "xgb_model": r"here it is warm_start: warm_start=True",
+    "eval_sample_weight": r"Here it is sample_weight_val\.$",
+    "sample_weights": r"Did you mean 'sample_weight'\?$",
+}
+
+
+@pytest.mark.parametrize("name", FIT_ARGUMENTS)
+def test_arguments_of_fit_of_other_libraries_are_answered(name: str) -> None:
+    model, words = GradientBoostingRegressor(), FIT_ARGUMENTS[name]
+    with pytest.raises(TypeError, match=rf"^fit\(\) has no argument '{name}'\..*{words}"):
+        model.fit([[1.0]], [1.0], **{name: None})
+
+
+@EVERY
+def test_the_signature_of_fit_is_visible(kind: type) -> None:
+    arguments = list(inspect.signature(kind.fit).parameters)  # type: ignore[attr-defined]
+    assert arguments[:4] == ["self", "X", "y", "sample_weight"]
+    assert "sample_weight" in kind().get_metadata_routing().fit.requests
+    with pytest.raises(TypeError, match=r"^fit\(\) has no argument 'nonsense'"):
+        kind().fit([[1.0]], [1.0], nonsense=1)
+
+
+@pytest.mark.parametrize("value", ["SymmetricTree", "Depthwise", "lossguide"])
+def test_a_growth_policy_of_another_library_is_answered(value: str) -> None:
+    ours = {"S": "symmetric", "D": "depth_wise", "l": "best_first"}[value[0]]
+    with pytest.raises(ValueError, match=rf"{value!r} of .* is '{ours}' here"):
+        GradientBoostingRegressor(grow_policy=value).recipe()

@@ -193,7 +193,9 @@ def test_stopping_early_predicts_better_than_least_squares(early):
     (X, y), (X_new, y_new) = noisy(120, 0), noisy(4000, 1)
     held = {"X_val": noisy(60, 2)[0], "y_val": noisy(60, 2)[1]} if early == "own rows" else {}
     model = StagewiseLinearRegressor(
-        step_size=0.01, early_stopping=early if not held else False, validation_fraction=0.25
+        step_size=0.01,
+        early_stopping=early if not held else False,
+        **({"validation_fraction": 0.25} if early is True else {}),
     ).fit(X, y, **held)
     assert model.n_iter_ < len(model.train_loss_) or early == "cv"
     assert model.score(X_new, y_new) > LinearRegression().fit(X, y).score(X_new, y_new) + 0.05

@@ -52,6 +52,7 @@ from stagewise.training.reading.folds import group_numbers, make_folds
 from stagewise.training.reading.passthrough import Header, PassthroughReader, UntouchedRows
 from stagewise.training.reading.row_set import RowSet, rows_with_weight
 from stagewise.training.specs import InputSpec
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.messages import (
     CollectedWarning,
     collect_warnings,
@@ -127,6 +128,7 @@ class BaseBagging(LibraryEstimator):
                 )
         return params
 
+    @suggests_arguments
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Fit the base estimators.
 
@@ -403,7 +405,7 @@ class BaseBagging(LibraryEstimator):
             number = f"{p['n_estimators']} estimators"
             number += ", early stopping by out-of-bag rows" if p["early_stopping"] else ""
         drawn = p["max_features"]
-        some = f"{drawn} columns" if isinstance(drawn, int) else f"{drawn:.0%} of the columns"
+        some = f"{drawn} columns" if isinstance(drawn, int) else f"{drawn:g} of the columns"
         columns = some if _draws_columns(drawn) else "all columns"
         base = describe_object(p["estimator"])
         return (

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.validation.parameters import RULES, Use
-from stagewise.validation.rules import Number, OneOf
+from stagewise.validation.parameters import Use
+from stagewise.validation.rules import Number, OneOf, flag
 
 __all__ = ["BAGGING_RULES", "BAGGING_USES"]
 
@@ -29,7 +29,7 @@ BAGGING_RULES = MappingProxyType(
     {
         "sampling": OneOf(("bootstrap", "uniform", "group", "folds")),
         "max_features": _column_count,
-        "early_stopping": RULES["warm_start"],
+        "early_stopping": flag,
     }
 )
 BAGGING_USES = (
@@ -39,5 +39,6 @@ BAGGING_USES = (
         lambda sampling: sampling != "folds",
         "set the number of estimators with cv",
     ),
+    Use(("cv",), "sampling", lambda sampling: sampling == "folds", "set sampling='folds'"),
     Use(("n_iter_no_change", "tol"), "early_stopping", bool, "set early_stopping=True"),
 )

@@ -6,12 +6,15 @@ The signature of the estimator is the list of parameters; the estimator checks t
 from __future__ import annotations
 
 import inspect
+import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from stagewise.cli.errors import InputError, did_you_mean
+from stagewise.validation.parameters import name_hint, option_classes
 
 __all__ = ["parameter_names", "parse_setting", "read_parameters"]
 
@@ -32,21 +35,55 @@ def read_parameters(path: Path | None, settings: Sequence[str], estimator: type)
     path : Path or None
         A TOML file of ``name = value`` lines.
     settings : sequence of str
-        Such as ``"learning_rate=0.05"``.
+        Such as ``"learning_rate=0.05"``, or ``"sampling__top=0.3"`` for sampling=Goss(top=0.3).
     estimator : type
         The class of the estimator; an unknown name is an error that suggests the nearest.
     """
-    known = parameter_names(estimator)
     parameters: dict[str, Any] = {}
     if path is not None:
         for name, value in _read_toml(path).items():
-            _check_name(name, known, f"{str(path)!r}")
+            _check_name(name, estimator, f"{str(path)!r}")
             parameters[name] = value
     for setting in settings:
         name, value = parse_setting(setting)
-        _check_name(name, known, "--set")
+        _check_name(name, estimator, "--set")
         parameters[name] = value
-    return parameters
+    return _with_options(parameters, estimator)
+
+
+def _with_options(parameters: Mapping[str, Any], estimator: type) -> dict[str, Any]:
+    """Return parameters in which option objects take the place of names such as sampling__top."""
+    plain = {name: value for name, value in parameters.items() if "__" not in name}
+    nested: dict[str, dict[str, Any]] = {}
+    for name, value in parameters.items():
+        parameter, sign, own = name.partition("__")
+        if sign:
+            nested.setdefault(parameter, {})[own] = value
+    for parameter, numbers in nested.items():
+        plain[parameter] = _option(parameter, numbers, plain, estimator)
+    return plain
+
+
+def _option(
+    parameter: str, own: Mapping[str, Any], plain: Mapping[str, Any], estimator: type
+) -> Any:
+    """Return the option with some parameters of its own.
+
+    It is that of the word that was set, such as sampling=goss, or of the estimator's default;
+    otherwise the one that has these parameters.
+    """
+    rule = estimator._rules[parameter]  # type: ignore[attr-defined]  # noqa: SLF001
+    default = inspect.signature(estimator).parameters[parameter].default
+    kinds = option_classes(parameter, own, estimator)
+    with suppress(ValueError):
+        option = rule(plain.get(parameter, default))
+        if type(option) in kinds:
+            return option.set_params(**own)
+    if parameter in plain or not kinds:
+        names = " and ".join(f"{parameter}__{name}" for name in own)
+        other = f"with {parameter}={plain[parameter]}" if parameter in plain else "together"
+        raise InputError(f"{names} cannot be set {other}; leave one of them out.")
+    return kinds[0](**own)
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -85,9 +122,20 @@ def parse_setting(setting: str) -> tuple[str, Any]:
         return name, {"True": True, "False": False}.get(text, text)
 
 
-def _check_name(name: str, known: Sequence[str], where: str) -> None:
-    if name in known:
+def _check_name(name: str, estimator: type, where: str) -> None:
+    """Raise InputError unless an estimator, or an option of it, has a parameter."""
+    known = parameter_names(estimator)
+    parameter, sign, own = name.partition("__")
+    if name in known or (sign and option_classes(parameter, [own], estimator)):
         return
-    hint = did_you_mean(name, known)
-    remedy = "" if hint else f"; the parameters are {', '.join(known)}"
-    raise InputError(f"{where} has an unknown parameter {name!r}{hint}{remedy}.")
+    if name in _NOT_HERE:
+        raise InputError(f"{where} cannot set the parameter {name!r}; leave it out.")
+    kinds = option_classes(parameter, [], estimator) if sign else []
+    if kinds:
+        others = [f"{parameter}__{n}" for k in kinds for n in inspect.signature(k).parameters]
+        hint = did_you_mean(name, others) or f"; it has {', '.join(others)}"
+        raise InputError(f"{where} has an unknown parameter {name!r}{hint}.")
+    # In Python: sampling=Goss(top=...).
+    hint = re.sub(r"(\w+)=[A-Z]\w+\((\w+)=(\S+)\)", r"\1__\2=\3", name_hint(name, estimator, known))
+    remedy = "" if hint else f" The parameters are {', '.join(known)}."
+    raise InputError(f"{where} has an unknown parameter {name!r}.{hint}{remedy}")

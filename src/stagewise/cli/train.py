@@ -79,7 +79,8 @@ def _add_training_arguments(group: argparse._ArgumentGroup) -> None:
         default=[],
         metavar="NAME=VALUE",
         dest="settings",
-        help="a parameter of the estimator; overrides --params; can be repeated",
+        help="a parameter of the estimator, or of an option, such as sampling__top=0.3; overrides "
+        "--params; can be repeated",
     )
     valid = "a validation table: scored after training, and after each round if there are rounds"
     add("--valid", type=Path, metavar="FILE", help=valid)
@@ -164,13 +165,25 @@ def _summary(estimator: Any, valid: Data | None, args: argparse.Namespace) -> di
     }
     for name, losses in (("train_loss", model.train_loss), ("validation_loss", model.valid_loss)):
         if len(losses):
-            facts[name] = float(losses[-1])
+            facts[name] = float(losses[_kept(estimator, len(losses))])
     if valid is not None:
         known = target_values(estimator, valid.table, args.target)
         facts["validation"], _ = model_scores(
             estimator, valid.features, known, args.target, valid.weight
         )
     return facts
+
+
+def _kept(estimator: Any, n_losses: int) -> int:
+    """Return the position of the loss of the model that was kept: of its last round.
+
+    A single tree has a loss for each number of splits, or for each tree of its pruning path.
+    """
+    path = getattr(estimator, "pruning_path_", None)
+    if path is not None:
+        return min(int(np.searchsorted(path.alphas, estimator.ccp_alpha_)), n_losses - 1)
+    n = estimator.get_n_leaves() if hasattr(estimator, "get_n_leaves") else estimator.n_iter_
+    return min(max(int(n), 1), n_losses) - 1
 
 
 def _task(args: argparse.Namespace, table: pa.Table, screen: Screen) -> Guess:

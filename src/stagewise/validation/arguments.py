@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import ParamSpec, TypeVar
 
-from stagewise.validation.parameters import nearest_name
+from stagewise.validation.foreign_names import FOREIGN_NAMES
+from stagewise.validation.parameters import name_hint, nearest_name
 
 __all__ = ["suggests_arguments"]
 
@@ -18,6 +19,9 @@ R = TypeVar("R")
 FOREIGN_ARGUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "alpha": ("confidence_level", "confidence_level=1 - alpha"),
+        "eval_sample_weight": ("sample_weight_val", ""),
+        "eval_set": ("X_val", "X_val=..., y_val=..."),
+        "sample_weight_eval_set": ("sample_weight_val", ""),
         "data": ("background", ""),
         "feature_perturbation": ("kind", ""),
         "sample_size": ("max_samples", ""),
@@ -27,7 +31,7 @@ FOREIGN_ARGUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "weights": ("sample_weight", ""),
     }
 )
-"""Arguments of scikit-learn, shap and statsmodels that are not similar to ours, and ours."""
+"""Arguments of other libraries that are not similar to ours, and ours."""
 
 
 def suggests_arguments(function: Callable[P, R]) -> Callable[P, R]:
@@ -41,7 +45,7 @@ def suggests_arguments(function: Callable[P, R]) -> Callable[P, R]:
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         for name in kwargs:
             if name not in known:
-                hint = _hint(name, known[is_method:])
+                hint = _hint(name, known[is_method:], type(args[0]) if is_method and args else None)
                 raise TypeError(f"{function.__name__}() has no argument {name!r}.{hint}")
         if len(args) > len(by_position):
             others = ", ".join(n for n in known if n not in by_position and n not in kwargs)
@@ -55,10 +59,27 @@ def suggests_arguments(function: Callable[P, R]) -> Callable[P, R]:
     return wrapper
 
 
-def _hint(name: str, known: list[str]) -> str:
+def _hint(name: str, known: list[str], kind: type | None) -> str:
+    """Return a sentence with the right argument, or with the right parameter of the estimator.
+
+    Parameters
+    ----------
+    name : str
+        The argument that was passed.
+    known : list of str
+        The arguments of the function.
+    kind : type or None
+        The class that has the function as a method.
+    """
     ours, note = FOREIGN_ARGUMENTS.get(name, ("", ""))
     if ours in known:
         return f" Here it is {ours}{f' ({note})' if note else ''}."
+    parameters = [] if kind is None else list(inspect.signature(kind).parameters)
+    if kind is not None and name in parameters:
+        return f" It is a parameter of {kind.__name__}: set it in the constructor."
+    if kind is not None and name in FOREIGN_NAMES:
+        where = "" if FOREIGN_NAMES[name].ours == "X_val" else " Set parameters in the constructor."
+        return f"{name_hint(name, kind, parameters)}{where}"
     parts = [n for n in known if name in n.split("_")]  # grid: grid_resolution
     if len(parts) == 1:
         return f" Did you mean {parts[0]!r}?"

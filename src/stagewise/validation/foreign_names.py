@@ -136,18 +136,23 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
     "colsample_bylevel": ForeignName(
         (_XGB, _CAT), "max_features", "max_features=FeatureSampling(per_level=...)"
     ),
-    "colsample_bynode": ForeignName((_XGB,), "max_features", "max_features=0.7", needs=("split",)),
+    "colsample_bynode": ForeignName((_XGB,), "max_features", "max_features=...", needs=("split",)),
     "feature_fraction_bynode": ForeignName(
-        (_LGB,), "max_features", "max_features=0.7", needs=("split",)
+        (_LGB,), "max_features", "max_features=...", needs=("split",)
     ),
     "rsm": ForeignName((_CAT,), "max_features", "max_features=FeatureSampling(per_level=...)"),
     "feature_weights": ForeignName(
-        (_XGB, _CAT), "max_features", "max_features=FeatureSampling(per_node=0.7, weights=...)"
+        (_XGB,),
+        "max_features",
+        "max_features=FeatureSampling(per_node=0.7, weights=...)",
+        "the feature_weights of CatBoost, factors of gains, do not exist here",
     ),
     "max_samples": ForeignName((_SKL,), "subsample", note="forests and bagging have max_samples"),
     # dropout
     "booster": ForeignName((_XGB,), "dropout", 'dropout="dart"'),
-    "boosting_type": ForeignName((_LGB, _CAT), "dropout", 'dropout="dart"'),
+    "boosting_type": ForeignName(
+        (_LGB,), "dropout", 'dropout="dart"', "the boosting_type of CatBoost does not exist here"
+    ),
     "boosting": ForeignName((_LGB,), "dropout", 'dropout="dart"'),
     "rate_drop": ForeignName((_XGB,), "dropout", "dropout=Dart(rate=...)"),
     "drop_rate": ForeignName((_LGB,), "dropout", "dropout=Dart(rate=...)"),
@@ -181,7 +186,6 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
     "max_bin": ForeignName((_XGB, _LGB), "max_bins"),
     "border_count": ForeignName((_CAT,), "max_bins"),
     "tree_method": ForeignName((_XGB,), "split"),
-    "growing_policy": ForeignName((_CAT,), "grow_policy"),
     "tree_learner": ForeignName((_LGB,), "n_jobs", note="training runs on one machine"),
     "monotone_constraints": ForeignName((_XGB, _LGB, _CAT), "monotonic_cst"),
     "interaction_constraints": ForeignName((_XGB, _LGB), "interaction_cst"),
@@ -231,6 +235,12 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
         note="the loss is the metric of early stopping",
         needs=("early_stopping", "learning_rate"),
     ),
+    "init_model": ForeignName(
+        (_LGB, _CAT), "warm_start", "warm_start=True", "fit continues the model of the estimator"
+    ),
+    "xgb_model": ForeignName(
+        (_XGB,), "warm_start", "warm_start=True", "fit continues the model of the estimator"
+    ),
     "seed": ForeignName((_XGB, _LGB), "random_state"),
     "random_seed": ForeignName((_CAT,), "random_state"),
     "nthread": ForeignName((_XGB,), "n_jobs"),
@@ -242,6 +252,9 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
     "device": ForeignName((_XGB, _LGB), "n_jobs", note="training runs on the CPU"),
     "task_type": ForeignName((_CAT,), "n_jobs", note="training runs on the CPU"),
     # other estimators
+    "estimator": ForeignName(
+        (_SKL,), "learner", note="bagging has estimator, too", of="StagewiseClassifier"
+    ),
     "base_estimator": ForeignName((_SKL,), "estimator", of="BaggingRegressor"),
     "bootstrap_features": ForeignName(
         (_SKL,),
@@ -289,11 +302,19 @@ def foreign_name_hint(
     while entry is not None:
         if _is_true_of(entry, kind, known, rules):
             words = words_of(rules.get(entry.ours)) if not (entry.usage or entry.note) else ""
-            return f"{start} here {f'it is {entry.remedy}' if entry.ours else entry.note}{words}."
+            here = f"it is {entry.remedy}" if entry.ours else entry.note
+            return _sentence(f"{start} here {here}{words}")
         entry = entry.otherwise
     if not found.ours:
         return f"{start} no estimator of this library has such a parameter."
-    return f"{start} {kind.__name__} has no such parameter, but {found.of} has {found.remedy}."
+    return _sentence(
+        f"{start} {kind.__name__} has no such parameter, but {found.of} has {found.remedy}"
+    )
+
+
+def _sentence(text: str) -> str:
+    """Return a text with a full stop, unless it ends with an ellipsis."""
+    return text if text.endswith("...") else f"{text}."
 
 
 def words_of(rule: Any) -> str:

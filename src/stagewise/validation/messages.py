@@ -36,6 +36,8 @@ def short_repr(value: object) -> str:
     """Return the repr of any value on one line of bounded length."""
     if isinstance(value, np.generic) and value.dtype.kind in "biufcU":
         value = value.item()  # 0.5 rather than np.float64(0.5)
+    if isinstance(value, np.random.RandomState):
+        return "RandomState"  # its repr is an address in memory
     return " ".join(reprlib.repr(value).split())
 
 

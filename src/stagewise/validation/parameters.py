@@ -17,7 +17,7 @@ from typing import Any
 from stagewise.errors import InvalidParameterError
 from stagewise.validation import rules
 from stagewise.validation.foreign_names import foreign_name_hint
-from stagewise.validation.messages import short_repr
+from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.rules import Number, OneOf, Rule, flag
 
 __all__ = [
@@ -30,8 +30,12 @@ __all__ = [
     "name_hint",
     "nearest_name",
     "nested_hint",
+    "option_classes",
     "suggests_names",
 ]
+
+SIMILAR = 0.7
+"""The least similarity of a name that is suggested: max_dept and max_depth have 0.94."""
 
 _share = Number(0.0, 1.0, open_low=True)
 _inner_share = Number(0.0, 1.0, open_low=True, open_high=True)
@@ -56,7 +60,14 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "l2_regularization": Number(0.0),
         "min_gain": Number(0.0),
         "max_step": Number(0.0, open_low=True, or_none=True),
-        "grow_policy": OneOf(("best_first", "depth_wise", "symmetric")),
+        "grow_policy": OneOf(
+            ("best_first", "depth_wise", "symmetric"),
+            (
+                ("lossguide", "XGBoost and CatBoost", "best_first"),
+                ("depthwise", "XGBoost and CatBoost", "depth_wise"),
+                ("symmetrictree", "CatBoost", "symmetric"),
+            ),
+        ),
         "subsample": _share,
         "max_samples": _share,
         "oob_score": flag,
@@ -95,12 +106,15 @@ class Use:
         Returns whether they have an effect with its value.
     remedy : str
         The remedy in the message.
+    warns : bool
+        Whether a parameter without an effect is a warning rather than an error.
     """
 
     names: tuple[str, ...]
     of: str
     matters: Callable[[Any], bool]
     remedy: str
+    warns: bool = False
 
 
 USES = (
@@ -116,14 +130,21 @@ USES = (
         lambda criterion: criterion == "p_value",
         "set criterion='p_value'",
     ),
+    Use(("cv",), "criterion", lambda criterion: criterion == "cv", "set criterion='cv'"),
     Use(("alpha_enter",), "direction", lambda d: d != "backward", "set alpha_remove"),
     Use(("alpha_remove",), "direction", lambda d: d != "forward", "set alpha_enter"),
+    Use(
+        ("validation_fraction",),
+        "early_stopping",
+        lambda stopping: stopping is True,
+        "set early_stopping=True",
+    ),
     Use(("learning_rate",), "step_size", lambda size: size is None, "set step_size instead"),
 )
 
 
 def _check_uses(estimator: Any, params: Mapping[str, Any]) -> None:
-    """Raise InvalidParameterError if a parameter was set that has no effect with the others."""
+    """Raise InvalidParameterError, or warn, if a parameter was set that has no effect."""
     defaults, estimator_name = default_parameters(type(estimator)), type(estimator).__name__
     for use in (*USES, *getattr(estimator, "_uses", ())):
         if use.of not in params or use.matters(params[use.of]):
@@ -131,11 +152,14 @@ def _check_uses(estimator: Any, params: Mapping[str, Any]) -> None:
         for name in use.names:
             default = defaults[name] if name in params else None
             if name in params and params[name] != default:
-                raise InvalidParameterError(
+                message = (
                     f"The parameter {name!r} of {estimator_name} has no effect with "
                     f"{use.of}={getattr(estimator, use.of)!r}; {use.remedy}, or leave {name!r} at "
                     f"{default!r}. Got {short_repr(params[name])}."
                 )
+                if not use.warns:
+                    raise InvalidParameterError(message)
+                warn_caller(message)
 
 
 def _check_rows(params: Mapping[str, Any], estimator_name: str) -> None:
@@ -225,15 +249,15 @@ def check_parameter(estimator: Any, name: str) -> Any:
 
 def nearest_name(name: str, names: Iterable[str]) -> str:
     """Return a sentence that suggests the most similar name, or an empty string."""
-    close = difflib.get_close_matches(name, list(names), n=1)
+    close = difflib.get_close_matches(name, list(names), n=1, cutoff=SIMILAR)
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
 def name_hint(name: str, kind: type, names: Iterable[str]) -> str:
     """Return a sentence that suggests our name of a parameter, or an empty string.
 
-    The names of other libraries come first, then those of the parameters of options, then the most
-    similar one.
+    The names of other libraries come first, then those of the parameters of options and of other
+    estimators, then the most similar one.
 
     Parameters
     ----------
@@ -255,7 +279,34 @@ def name_hint(name: str, kind: type, names: Iterable[str]) -> str:
             if name in inspect.signature(option).parameters and supported:
                 usage = f"{parameter}={option.__name__}({name}=...)"
                 return f" It is a parameter of {option.__name__}: {usage}."
-    return nearest_name(name, known)
+    other = _class_with(name, kind)
+    return f" It is a parameter of {other}." if other else nearest_name(name, known)
+
+
+def _class_with(name: str, kind: type) -> str:
+    """Return a class beside another one in this package that has a parameter; empty: none.
+
+    Parameters
+    ----------
+    name : str
+        The name of the parameter.
+    kind : type
+        The class that does not have it: an estimator or an option.
+    """
+    package = __name__.partition(".")[0] + "."
+    found: set[type] = set()
+    unread = [c for c in kind.__mro__ if c.__module__.startswith(package)][-1:]
+    while unread:
+        found |= {base := unread.pop()}
+        unread += [c for c in base.__subclasses__() if c.__module__.startswith(package)]
+    names = [
+        c.__name__
+        for c in found
+        if "__init__" in vars(c) and name in inspect.signature(c).parameters and c is not kind
+    ]
+    task = "Classifier" if kind.__name__.endswith("Classifier") else "Regressor"
+    order = sorted(names, key=lambda n: (not n.endswith(task), "Gradient" not in n, n))
+    return order[0] if order else ""
 
 
 def nested_hint(parameter: str, own: str, kind: type) -> str:
@@ -268,13 +319,17 @@ def nested_hint(parameter: str, own: str, kind: type) -> str:
     kind : type
         The class of the estimator. Rules of it that allow options have `kinds`, their classes.
     """
-    options = getattr(getattr(kind, "_rules", {}).get(parameter), "kinds", ())
-    usages = [
-        f"{parameter}={option.__name__}({own}=...)"
-        for option in options
-        if own in inspect.signature(option).parameters
-    ]
+    options = option_classes(parameter, [own], kind)
+    usages = [f"{parameter}={option.__name__}({own}=...)" for option in options]
     return f" Set {' or '.join(usages)}." if usages else ""
+
+
+def option_classes(parameter: str, own: Iterable[str], kind: type) -> list[type]:
+    """Return the options of a parameter of an estimator that have some parameters of their own."""
+    rule = getattr(kind, "_rules", {}).get(parameter)
+    names, refused = set(own), set(getattr(rule, "unsupported", ()))
+    options = getattr(rule, "kinds", ())
+    return [k for k in options if names <= {*inspect.signature(k).parameters} - refused]
 
 
 def suggests_names(init: Callable[..., None]) -> Callable[..., None]:

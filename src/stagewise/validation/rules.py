@@ -75,14 +75,23 @@ class Number:
 
 @dataclass(frozen=True)
 class OneOf:
-    """One of some values, compared by identity, or strings by equality."""
+    """One of some values, compared by identity, or strings by equality.
+
+    `foreign` has values of other libraries in lower case, the libraries, and our values.
+    """
 
     choices: tuple[Any, ...]
+    foreign: tuple[tuple[str, str, str], ...] = ()
 
     def __call__(self, value: Any) -> Any:
         """Return the value, or raise ValueError with the allowed values."""
         if not any(value is c or (isinstance(value, str) and value == c) for c in self.choices):
-            raise ValueError("one of " + ", ".join(repr(c) for c in self.choices))
+            known = [
+                f" ({value!r} of {libraries} is {ours!r} here)"
+                for theirs, libraries, ours in self.foreign
+                if isinstance(value, str) and value.lower() == theirs
+            ]
+            raise ValueError("one of " + ", ".join(map(repr, self.choices)) + "".join(known))
         return value
 
 

@@ -20,6 +20,7 @@ from stagewise.training.reading.training_data import (
 )
 from stagewise.training.results import FitResult
 from stagewise.training.specs import FitContext
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.parameters import check_parameters
 from stagewise.workers import make_workers
 
@@ -89,6 +90,7 @@ class FitMixin:
 
     # ---- fitting -------------------------------------------------------------------------------
 
+    @suggests_arguments
     def fit(
         self,
         X: Any,

@@ -111,12 +111,19 @@ TREE_USES = (
         lambda pruning: pruning in ("reduced_error", "early_stopping"),
         "set pruning='reduced_error' or 'early_stopping'",
     ),
-    # scikit-learn's checks set n_iter_no_change of any classifier that has it.
     Use(
         ("tol",),
         "pruning",
         lambda pruning: pruning == "early_stopping",
         "set pruning='early_stopping'",
+    ),
+    # scikit-learn's checks set n_iter_no_change of any classifier that has it.
+    Use(
+        ("n_iter_no_change",),
+        "pruning",
+        lambda pruning: pruning == "early_stopping",
+        "set pruning='early_stopping'",
+        warns=True,
     ),
 )
 
@@ -257,7 +264,11 @@ class BaseDecisionTree(ReportMixin, FitMixin, TreeAttributes, ModelScores, Model
         return decision_paths(tree, self.apply(X))
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
-        """Return the node number of the leaf that each row reaches, shape (n_rows,)."""
+        """Return the node number of the leaf that each row reaches, shape (n_rows,).
+
+        With missing_strategy="probability", a row with missing values is predicted by several
+        leaves; here it goes to the side with more training rows wherever its value is missing.
+        """
         leaves = super().apply(X)
         return leaves[:, 0] if leaves.shape[1] else np.zeros(len(leaves), dtype=np.int32)
 

@@ -9,6 +9,7 @@ from stagewise.estimators.linear.base import LinearEstimator
 from stagewise.estimators.linear.columns import read_linear
 from stagewise.linear.reduction import Reduction
 from stagewise.training.describe import other_parameters
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.parameters import check_parameters, suggests_names
 
 __all__ = ["LinearRegression"]
@@ -69,6 +70,7 @@ covariance_
         self.fit_intercept = fit_intercept
         self.categorical_features = categorical_features
 
+    @suggests_arguments
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 

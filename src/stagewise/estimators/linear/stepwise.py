@@ -27,6 +27,7 @@ from stagewise.linear.reduction import Reduction
 from stagewise.model.model import Model
 from stagewise.training.describe import other_parameters
 from stagewise.training.reading.folds import make_folds
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.parameters import RULES, check_parameters, suggests_names
 from stagewise.validation.rules import OneOf
 
@@ -123,6 +124,7 @@ class StepwiseRegressor(LinearEstimator):
         self.categorical_features = categorical_features
         self.random_state = random_state
 
+    @suggests_arguments
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Select features and fit the model.
 
