@@ -280,6 +280,18 @@ def test_a_custom_loss_can_only_be_pickled(table, tmp_path):
             model.save(tmp_path / "model.stgw")
 
 
+class OwnGoss(Goss):
+    """An option that no model file can name."""
+
+
+def test_an_option_of_ones_own_can_only_be_pickled(table, tmp_path):
+    model = quick(GradientBoostingRegressor, sampling=OwnGoss()).fit(table.X, table.number)
+    with pytest.raises(ValueError, match=r"option OwnGoss cannot be saved.*Set a stagewise\.Goss"):
+        model.save(tmp_path / "model.stgw")
+    assert list(tmp_path.iterdir()) == []
+    assert pickle.loads(pickle.dumps(model)).fingerprint() == model.fingerprint()
+
+
 def test_a_loss_with_a_number_comes_back_from_a_file(table, tmp_path):
     loss = stagewise.losses.Tweedie(power=1.2)
     model = quick(GradientBoostingRegressor, loss=loss).fit(table.X, table.number)

@@ -92,7 +92,8 @@ def plain_parameters(params: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If a loss is not registered in `stagewise.losses`.
+        If a loss is not registered in `stagewise.losses`, or an option is not one of
+        `stagewise.options`.
     """
     plain = {name: _plain(value) for name, value in params.items() if name not in FOLDS}
     folds = {name: _plain_folds(name, params[name]) for name in FOLDS if name in params}
@@ -100,6 +101,8 @@ def plain_parameters(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Option):
+        _check_option(type(value))
     if isinstance(value, (Option, HistogramTree)):
         own = {name: _plain(field) for name, field in vars(value).items()}
         return {"option": type(value).__name__, **own} if isinstance(value, Option) else own
@@ -114,6 +117,17 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (set, frozenset)):
         return sorted(map(_plain, value), key=repr)
     return value.tolist() if hasattr(value, "tolist") else value  # arrays, an index of pandas
+
+
+def _check_option(kind: type[Option]) -> None:
+    """Raise ValueError unless an option is one of this library, which a file can name."""
+    known = next(k for k in kind.__mro__ if getattr(options, k.__name__, None) is k)
+    if known is not kind:
+        raise ValueError(
+            f"A model with the option {kind.__name__} cannot be saved to a file, which holds no "
+            f"code. Set a stagewise.{known.__name__} instead, or pickle the estimator, with "
+            "joblib.dump or pickle.dump."
+        )
 
 
 def _plain_folds(name: str, value: Any) -> Any:
