@@ -16,6 +16,7 @@ from stagewise import (
     GradientBoostingRegressor,
     OrderedTargetEncoding,
     SplitSearch,
+    StagewiseLinearRegressor,
 )
 from stagewise.losses import Huber, Tweedie
 
@@ -170,6 +171,16 @@ def test_other_rows_may_be_learned_from_later():
     for old, kept in zip(first, model.model_.ensemble.trees, strict=False):
         np.testing.assert_array_equal(old.value, kept.value)
     assert model.score(more.X, more.number) > 0.8
+
+
+@pytest.mark.parametrize("kind", [Regressor, StagewiseLinearRegressor])
+def test_a_constant_target_is_warned_of_only_in_a_new_fit(kind):
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    model = kind(n_estimators=3, warm_start=True).fit(X, X[:, 0]).set_params(n_estimators=5)
+    model.fit(X, np.ones(300))  # warnings are errors
+    assert len(np.unique(model.predict(X))) > 1
+    with pytest.warns(UserWarning, match="y has only one value"):
+        clone(model).fit(X, np.ones(300))
 
 
 Target = OrderedTargetEncoding

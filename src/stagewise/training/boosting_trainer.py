@@ -96,7 +96,9 @@ class _BoostingTrainer:
         if self.previous is not None:
             features = self.previous.features  # the trees were grown with these encodings
         encoded, encode = learner.encode(tables, train.weight, features, self.context, train.rows)
-        constant, missing = learner.find_constant(encoded, data, features)
+        constant, missing = learner.find_constant(
+            encoded, data, features, warns=self.previous is None
+        )
         ensemble = self._start(features, y, train.weight)
         score = self._start_score(ensemble, tables)
         source = learner.source(tables[0], self.context)

@@ -19,11 +19,16 @@ VERSION = version("stagewise")
 
 
 def warn_if_constant(
-    bins: Bins, features: Features, y: npt.NDArray[Any], classes: npt.NDArray[Any] | None
+    bins: Bins,
+    features: Features,
+    y: npt.NDArray[Any],
+    classes: npt.NDArray[Any] | None,
+    *,
+    warns: bool = True,
 ) -> tuple[list[str], list[str]]:
     """Return the constant features, and those with missing values and at most one other value.
 
-    Warns if the model can only predict a constant.
+    Warns if the model can only predict a constant; not without `warns`, if a fit continues a model.
     """
     names = _names(features.names, features.n)
     constant: list[str] = []
@@ -33,6 +38,8 @@ def warn_if_constant(
             continue
         # One bin of values: they are all equal or missing.
         (constant if not bins.has_missing(position) else missing).append(name)
+    if not warns:
+        return constant, missing
     same = "so the model predicts the same for all rows."
     if classes is not None and len(classes) == 1:
         warn_of_one_class(classes)

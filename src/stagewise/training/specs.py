@@ -149,9 +149,12 @@ class LearnerAdapter(Protocol):
         """
 
     def find_constant(
-        self, encoded: Any, data: Any, features: Any
+        self, encoded: Any, data: Any, features: Any, *, warns: bool
     ) -> tuple[list[str], list[str] | None]:
-        """Return the features that no term can use; warn if the model can only be constant."""
+        """Return the features that no term can use.
+
+        With `warns`, warn if the model can only be constant; a fit that continues a model is not.
+        """
 
     def new_ensemble(self, features: Any, base: Vector) -> Any:
         """Return an ensemble without terms."""

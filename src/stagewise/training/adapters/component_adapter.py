@@ -59,15 +59,17 @@ class ComponentAdapter:
         return ComponentTable(design, matrix), encode
 
     def find_constant(
-        self, encoded: ComponentTable, data: TrainingData, features: Any
+        self, encoded: ComponentTable, data: TrainingData, features: Any, *, warns: bool
     ) -> tuple[list[str], list[str] | None]:
-        """Return the constant features; warn if the model can only be constant."""
+        """Return the constant features; with `warns`, warn if the model can only be constant."""
         design, matrix = encoded.design, encoded.matrix
         constant = [
             name
             for name, places in zip(design.feature_names(), design.places, strict=True)
             if all(is_constant(matrix[place]) for place in places)
         ]
+        if not warns:
+            return constant, None
         if (data.train.y == data.train.y[0]).all():
             warn_caller(ONE_VALUE)
         elif len(constant) == features.n:

@@ -61,9 +61,11 @@ class EstimatorAdapter:
         return tables[0].X, lambda other: other.X
 
     def find_constant(
-        self, encoded: Any, data: TrainingData, features: Any
+        self, encoded: Any, data: TrainingData, features: Any, *, warns: bool
     ) -> tuple[list[str], list[str] | None]:
-        """Return no feature: the columns are not read. Warn if y has one value."""
+        """Return no feature: the columns are not read. With `warns`, warn if y has one value."""
+        if not warns:
+            return [], None
         if data.classes is not None and len(data.classes) == 1:
             warn_of_one_class(data.classes)
         elif data.classes is None and (data.train.y == data.train.y[0]).all():

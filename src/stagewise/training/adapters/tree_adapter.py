@@ -78,10 +78,10 @@ class TreeAdapter:
         return encode_bins(tables, weight, features, self.split, self.max_bins, context)
 
     def find_constant(
-        self, encoded: list[Bins], data: TrainingData, features: Any
+        self, encoded: list[Bins], data: TrainingData, features: Any, *, warns: bool
     ) -> tuple[list[str], list[str] | None]:
-        """Return the features that cannot be split; warn if the model can only be constant."""
-        return warn_if_constant(encoded[0], features, data.train.y, data.classes)
+        """Return the features that cannot be split; with `warns`, warn if there are no others."""
+        return warn_if_constant(encoded[0], features, data.train.y, data.classes, warns=warns)
 
     def new_ensemble(self, features: Any, base: Vector) -> Ensemble:
         """Return an ensemble without trees."""
