@@ -119,8 +119,9 @@ def test_a_recipe_says_what_will_run():
         early_stopping=True,
     )
     assert other.recipe() == (
-        "Quantile x each leaf's own optimum x trees (depth-wise, depth at most 3, γ=0.5) x "
-        "50% of the rows per round x 100 rounds at most, early stopping, ν=0.1"
+        "Quantile(quantile=0.9) x each leaf's own optimum x trees (depth-wise, depth at most 3, "
+        "γ=0.5) x 0.5 of the rows per round, but 0.1 held out x 100 rounds at most, early "
+        "stopping, ν=0.1"
     )
     assert "absolute_error x each leaf's own optimum" in (
         GradientBoostingRegressor(loss="absolute_error").recipe()

@@ -155,7 +155,7 @@ def test_no_dropout_is_no_change(table):
 
 def test_a_recipe_says_what_is_dropped():
     assert "dropped" not in Regressor().recipe()
-    words = "10% of the rounds, at most 50, dropped in 50% of them"
+    words = "0.1 of the rounds, at most 50, dropped in 0.5 of them"
     assert Regressor(dropout=Dart(rate=0.1)).recipe().endswith(words)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import TimeSeriesSplit
+from sklearn.model_selection import KFold, TimeSeriesSplit
 
 from estimators.every import EVERY, PUBLIC, has, labelled, small
 from estimators.tables import make_table
@@ -52,11 +52,16 @@ BOOSTING = [
     ({"grow_policy": "depth_wise"}, ["depth-wise"]),
     ({"learning_rate": 0.3, "n_estimators": 17}, ["17 rounds, ν=0.3"]),
     ({"n_estimators": 1600}, ["ν=0.05"]),
-    ({"subsample": 0.25}, ["25% of the rows per round"]),
-    ({"sampling": Goss(top=0.3, other=0.2)}, ["30% of the rows", "20% of", "GOSS"]),
-    ({"sampling": Mvs(), "subsample": 0.4}, ["MVS (40% of the rows per round)"]),
-    ({"sampling": "bootstrap"}, ["bootstrap of 100% of the rows"]),
-    ({"dropout": Dart(rate=0.2, max_drop=3)}, ["20% of the rounds, at most 3, dropped in 50%"]),
+    ({"subsample": 0.0001}, ["0.0001 of the rows per round"]),
+    ({"subsample": 0.999}, ["0.999 of the rows per round"]),
+    ({"subsample": 0.25}, ["0.25 of the rows per round"]),
+    (
+        {"sampling": Goss(top=0.3, other=0.2)},
+        ["GOSS (0.3 of all rows by", "0.2 of all rows drawn"],
+    ),
+    ({"sampling": Mvs(), "subsample": 0.4}, ["MVS (0.4 of the rows per round)"]),
+    ({"sampling": "bootstrap"}, ["bootstrap of the rows per round"]),
+    ({"dropout": Dart(rate=0.2, max_drop=3)}, ["0.2 of the rounds, at most 3, dropped in 0.5"]),
     ({"leaves": "vector"}, ["vector leaves"]),
     ({"leaves": LinearLeaves(l2=0.5)}, ["linear leaves", "λ of slopes=0.5"]),
     (
@@ -75,7 +80,7 @@ BOOSTING = [
 NAMED = [
     ({}, ["depth at most 1", "all rows", "100 rounds, ν=1"]),
     ({"max_depth": 3, "max_leaf_nodes": 5}, ["at most 5 leaves, depth at most 3"]),
-    ({"subsample": 0.5}, ["50% of the rows per round"]),
+    ({"subsample": 0.5}, ["0.5 of the rows per round"]),
     ({"n_estimators": 9, "learning_rate": 0.5}, ["9 rounds, ν=0.5"]),
 ]
 FOREST = [
@@ -104,17 +109,17 @@ TREE = [
 MEMBERS = [
     (
         {},
-        ["bootstrap of 100% of the rows per estimator", "all columns", "100 estimators", "average"],
+        ["bootstrap of the rows per estimator", "all columns", "100 estimators", "average"],
     ),
-    ({"n_estimators": 4, "max_features": 0.5}, ["50% of the columns", "4 estimators"]),
-    ({"sampling": "uniform", "max_samples": 0.25}, ["25% of the rows per estimator"]),
+    ({"n_estimators": 4, "max_features": 0.5}, ["0.5 of the columns", "4 estimators"]),
+    ({"sampling": "uniform", "max_samples": 0.25}, ["0.25 of the rows per estimator"]),
     ({"sampling": "folds"}, ["all folds but one", "one estimator for each fold"]),
     ({"combine": "weighted"}, ["weighted"]),
 ]
 OWN = [
     ({}, ["newton", "auto step", "HistogramTree", "all rows", "100 rounds, ν=0.1"]),
     ({"learner": Ridge(), "step": "line_search"}, ["line search step", "Ridge"]),
-    ({"sampling": "bootstrap", "subsample": 0.5}, ["bootstrap of 50% of the rows"]),
+    ({"sampling": "bootstrap", "subsample": 0.5}, ["bootstrap of 0.5 of the rows"]),
 ]
 RECIPES: dict[type, list[tuple[dict[str, Any], list[str]]]] = {
     GradientBoostingRegressor: [
@@ -288,6 +293,7 @@ OF_SOME: dict[tuple[str, str], Any] = {
 BESIDE: dict[str, dict[str, Any]] = {
     "alpha_enter": {"criterion": "p_value"},
     "alpha_remove": {"criterion": "p_value", "direction": "backward"},
+    "cv": {"sampling": "folds", "criterion": "cv"},
     "ccp_cv": {"pruning": "cost_complexity"},
     "one_standard_error": {"pruning": "cost_complexity"},
     "quantile": {"loss": "quantile"},
@@ -349,13 +355,30 @@ def test_every_parameter_of_an_option_changes_the_recipe() -> None:
             assert changed != usual, (parameter, own)
 
 
+@pytest.mark.parametrize("encoding", ["auto", "sets", "target"])
+def test_a_fit_without_categories_has_no_encoding(encoding: str) -> None:
+    X = np.arange(60.0).reshape(30, 2)
+    model = GradientBoostingRegressor(n_estimators=2, category_encoding=encoding).fit(X, X[:, 0])
+    assert "categories" not in model.recipe()
+
+
+@pytest.mark.parametrize("name", ["random_state", "early_stopping"])
+def test_a_recipe_has_no_address_in_memory(name: str) -> None:
+    state = np.random.RandomState(0)
+    value: Any = state if name == "random_state" else KFold(3, shuffle=True, random_state=state)
+    recipe = GradientBoostingRegressor(**{name: value}).recipe()
+    assert "random_state=RandomState" in recipe
+    assert "0x" not in recipe
+    assert "MT19937" not in recipe
+
+
 def test_a_recipe_states_held_out_rows_and_folds() -> None:
     stopped = GradientBoostingRegressor(early_stopping=True)
     assert "x all rows but 0.1 held out x 100 rounds at most, early stopping" in stopped.recipe()
     stopped.set_params(subsample=0.5)
-    assert "x 50% of the rows per round, but 0.1 held out x" in stopped.recipe()
+    assert "x 0.5 of the rows per round, but 0.1 held out x" in stopped.recipe()
     stopped.set_params(early_stopping=TimeSeriesSplit(3))
-    assert "x 50% of the rows per round x" in stopped.recipe()
+    assert "x 0.5 of the rows per round x" in stopped.recipe()
     assert "chosen by cross-validation (TimeSeriesSplit(" in stopped.recipe()
 
 

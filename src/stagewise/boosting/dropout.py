@@ -67,7 +67,7 @@ class Dropout:
         if self.rate == 0:
             return ""
         most = "" if self.most is None else f", at most {self.most},"
-        return f", {self.rate:.0%} of the rounds{most} dropped in {1 - self.skip:.0%} of them"
+        return f", {self.rate:g} of the rounds{most} dropped in {1 - self.skip:g} of them"
 
     def drawn(self, n_rounds: int, seed: int, number: int) -> list[int]:
         """Return the rounds that are dropped while round `number` is fitted."""

@@ -152,7 +152,7 @@ class RowFraction:
     @property
     def description(self) -> str:
         """The sampling as a part of `recipe()`."""
-        return f"{self.share:.0%} of the rows per round" if self.draws else "all rows"
+        return f"{self.share:g} of the rows per round" if self.draws else "all rows"
 
     def bag(self, this: DrawInput) -> Bag:
         """Return the rows of this round."""
@@ -184,7 +184,8 @@ class Bootstrap:
     @property
     def description(self) -> str:
         """The sampling as a part of `recipe()`."""
-        return f"bootstrap of {self.rate:.0%} of the rows per round"
+        share = f"{self.rate:g} of " if self.rate < 1 else ""
+        return f"bootstrap of {share}the rows per round"
 
     def bag(self, this: DrawInput) -> Bag:
         """Return the rows of this round."""
@@ -218,8 +219,8 @@ class GossSampling:
     def description(self) -> str:
         """The sampling as a part of `recipe()`."""
         return (
-            f"GOSS ({self.top:.0%} of the rows with the largest gradients and {self.other:.0%} of "
-            "the others per round)"
+            f"GOSS ({self.top:g} of all rows by the largest gradients and {self.other:g} of all "
+            "rows drawn from the others, per round)"
         )
 
     def bag(self, this: DrawInput) -> Bag:
@@ -253,7 +254,7 @@ class MvsSampling:
     @property
     def description(self) -> str:
         """The sampling as a part of `recipe()`."""
-        return f"MVS ({self.share:.0%} of the rows per round)"
+        return f"MVS ({self.share:g} of the rows per round)"
 
     def bag(self, this: DrawInput) -> Bag:
         """Return the rows of this round."""
@@ -279,7 +280,7 @@ class WholeGroups:
     @property
     def description(self) -> str:
         """The sampling as a part of `recipe()`."""
-        return f"{self.share:.0%} of the groups per round"
+        return f"{self.share:g} of the groups per round"
 
     def bag(self, this: DrawInput) -> Bag:
         """Return the rows of this round."""

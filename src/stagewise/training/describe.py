@@ -6,6 +6,7 @@ model and does not have its default follows by name, so that no parameter can be
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import fields
 from types import MappingProxyType
@@ -38,6 +39,9 @@ __all__ = [
 
 NOT_OF_THE_MODEL = ("callbacks", "n_jobs", "oob_score", "verbose", "warm_start")
 """Parameters that do not change the model."""
+
+RANDOM_STATE = re.compile(r"RandomState\(\w+\)( at 0x\w+)?")
+"""The repr of a RandomState, which may have an address in memory."""
 
 IN_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -105,7 +109,8 @@ def other_parameters(estimator: Any, kind: str) -> str:
 def describe_object(value: Any) -> str:
     """Return an estimator or a tree with those parameters that are not defaults, on one line."""
     if not isinstance(value, HistogramTree):
-        return " ".join(repr(value).split()).removesuffix("()")
+        text = RANDOM_STATE.sub("RandomState", repr(value))
+        return " ".join(text.split()).removesuffix("()")
     own = {f.name: getattr(value, f.name) for f in fields(value)}
     usual = HistogramTree()
     changed = [f"{n}={v!r}" for n, v in own.items() if v != getattr(usual, n)]
