@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
+from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, TimeSeriesSplit
 from sklearn.neighbors import KNeighborsRegressor
 
 import stagewise
@@ -18,6 +18,7 @@ from stagewise import (
     InvalidParameterError,
     StagewiseRegressor,
 )
+from stagewise.inspection import learning_curves
 
 QUICK = {"n_estimators": 40, "min_samples_leaf": 5, "max_leaf_nodes": 8, "learning_rate": 0.3}
 
@@ -72,6 +73,17 @@ def test_out_of_fold_predictions_are_those_of_models_that_had_not_seen_the_row(t
     many = GradientBoostingClassifier(early_stopping=3, **QUICK).fit(X, table.many)
     assert many.oof_prediction_.shape == (500, 5)
     np.testing.assert_allclose(many.oof_prediction_.sum(axis=1), 1.0)
+
+
+def test_out_of_fold_predictions_are_the_mean_of_repeats(table):
+    repeats = RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)
+    pairs = list(repeats.split(table.X))
+    both, first, second = (
+        GradientBoostingRegressor(n_estimators=3, early_stopping=folds).fit(table.X, table.number)
+        for folds in (repeats, pairs[:3], pairs[3:])
+    )
+    mean = (first.oof_prediction_ + second.oof_prediction_) / 2
+    np.testing.assert_allclose(both.oof_prediction_, mean, rtol=1e-12)
 
 
 def test_groups_stay_together_and_time_goes_on(table):
@@ -220,3 +232,18 @@ def test_out_of_bag_needs_a_bag_and_is_asked_for():
     model = GradientBoostingRegressor(n_estimators=2).fit(table.X, table.number)
     with pytest.raises(AttributeError, match="without oob_score=True"):
         _ = model.oob_best_iteration_
+
+
+def test_rounds_without_a_measurement_have_no_out_of_bag_improvement(tmp_path):
+    table = make_table(300)
+    model = GradientBoostingRegressor(n_estimators=4, subsample=0.5, warm_start=True)
+    model.fit(table.X, table.number).save(tmp_path / "m.stgw")
+    for later in (model, stagewise.load(tmp_path / "m.stgw")):
+        later.set_params(oob_score=True, n_estimators=9).fit(table.X, table.number)
+        assert np.isnan(later.oob_improvement_[:4]).all()
+        assert np.isfinite(later.oob_improvement_[4:]).all()
+        best = 4 + np.argmax(np.cumsum([0.0, *later.oob_improvement_[4:]]))
+        assert later.oob_best_iteration_ == best
+        curve = learning_curves(later).out_of_bag
+        assert np.isnan(curve[:4]).all()
+        np.testing.assert_allclose(-np.diff(curve[4:]), later.oob_improvement_[5:])

@@ -18,6 +18,7 @@ from stagewise import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     InvalidParameterError,
+    RandomForestRegressor,
     StagewiseClassifier,
     StagewiseRegressor,
 )
@@ -178,6 +179,20 @@ def test_groups_that_cannot_be_are_answered(table):
         quick(Regressor, **WAYS["group"]).fit(X, y, groups=[1, 2, 3])
     with pytest.raises(ValueError, match="only sampling='group' draws groups"):
         quick(Regressor).fit(X, y, groups=GROUPS)
+    unknown = GROUPS.astype(object)
+    unknown[7] = None
+    with pytest.raises(ValueError, match=r"groups contains missing values: 1 of \d+.*at row 7"):
+        quick(Regressor, **WAYS["group"]).fit(X, y, groups=unknown)
+    mixed = np.array(["one", *range(1, len(y))], dtype=object)
+    with pytest.raises(ValueError, match=r"values of one type.*it has int, str"):
+        quick(Regressor, early_stopping=3).fit(X, y, groups=mixed)
+    for kind in (RandomForestRegressor, AdaBoostClassifier):
+        with pytest.raises(ValueError, match="groups was passed, but") as caught:
+            quick(kind).fit(X, table.two, groups=GROUPS)
+        has_folds = kind is AdaBoostClassifier
+        assert ("early_stopping='cv'" in str(caught.value)) == has_folds
+        assert ("RandomForestRegressor has no parameter that" in str(caught.value)) != has_folds
+        assert "sampling" not in str(caught.value)
     with pytest.raises(ValueError, match="would divide groups"):
         quick(Regressor, early_stopping=True, **WAYS["group"]).fit(X, y, groups=GROUPS)
     held = {"X_val": X[:50], "y_val": y[:50]}
@@ -265,11 +280,14 @@ def test_a_loss_of_nothing_but_zeros_has_a_bag_too():
 
 
 WORDS = {
-    "uniform": "50% of the rows per round",
-    "bootstrap": "bootstrap of 100% of the rows per round",
-    "goss": "GOSS (30% of the rows with the largest gradients and 20% of the others per round)",
-    "mvs": "MVS (50% of the rows per round)",
-    "group": "50% of the groups per round",
+    "uniform": "0.5 of the rows per round",
+    "bootstrap": "bootstrap of the rows per round",
+    "goss": (
+        "GOSS (0.3 of all rows by the largest gradients and 0.2 of all rows drawn from the "
+        "others, per round)"
+    ),
+    "mvs": "MVS (0.5 of the rows per round)",
+    "group": "0.5 of the groups per round",
 }
 
 

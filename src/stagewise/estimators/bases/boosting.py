@@ -65,7 +65,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         return model_to_continue(self, params)
 
     def _check_arguments(self, params: dict[str, Any], arguments: FitArguments) -> None:
-        check_fit_arguments(params, arguments)
+        check_fit_arguments(params, arguments, type(self).__name__)
 
     def _check_data(
         self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
@@ -97,7 +97,8 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         self.learning_rate_ = params["learning_rate"]
         if params.get("oob_score"):
             continued = result.rounds_run - len(result.oob_improvement)
-            before = getattr(self, "oob_improvement_", np.zeros(continued))[:continued]
+            unknown = np.full(continued, np.nan)  # of rounds that were not measured
+            before = getattr(self, "oob_improvement_", unknown)[:continued]
             self.oob_improvement_ = np.concatenate([before, result.oob_improvement])
         else:
             self.__dict__.pop("oob_improvement_", None)
@@ -145,7 +146,9 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         method, categories = spec.recipe.describe(loss), ""
         if "category_encoding" in params:
             auto = isinstance(self.category_encoding, str) and self.category_encoding == "auto"
-            categories = self._chosen_encoding() if auto else spec.category_encoding
+            chosen = self._chosen_encoding()
+            known = hasattr(self, "model_") and not chosen  # there are no categories
+            categories = chosen if auto or known else spec.category_encoding
         name = repr(loss) if own else loss.name
         return describe_boosting(spec, name, method, categories) + other_parameters(
             self, "boosting"
@@ -179,7 +182,8 @@ class OutOfBagMixin:
     def oob_best_iteration_(self) -> int:
         """The number of rounds with the largest sum of out-of-bag improvements.
 
-        It is usually smaller than the number that held-out rows would choose.
+        It is usually smaller than the number that held-out rows would choose. Rounds without a
+        measurement are kept, and so are the rounds before them.
         """
         self._fitted()
         if not len(getattr(self, "oob_improvement_", ())):
@@ -187,19 +191,37 @@ class OutOfBagMixin:
                 f"this {type(self).__name__} has no oob_best_iteration_: it was fitted without "
                 "oob_score=True, or read from a file."
             )
-        return int(np.argmax(np.cumsum(self.oob_improvement_))) + 1
+        unknown = np.flatnonzero(np.isnan(self.oob_improvement_))
+        first = int(unknown[-1]) if len(unknown) else 0
+        gained = np.nancumsum(self.oob_improvement_)[first:]
+        return first + int(np.argmax(gained)) + 1
 
 
-def check_fit_arguments(params: Mapping[str, Any], arguments: FitArguments) -> None:
-    """Raise ValueError unless groups and X_val fit the early stopping and the sampling."""
+def check_fit_arguments(
+    params: Mapping[str, Any], arguments: FitArguments, estimator_name: str
+) -> None:
+    """Raise ValueError unless groups and X_val fit the early stopping and the sampling.
+
+    Parameters
+    ----------
+    params : mapping
+        All parameters, checked; without "early_stopping" if it cannot have folds.
+    arguments : FitArguments
+        The arguments of `fit`.
+    estimator_name : str
+        The class of the estimator, for messages.
+    """
     X_val, groups = arguments.X_val, arguments.groups
     by_folds = not isinstance(params.get("early_stopping", False), bool)
     by_groups = params.get("sampling") == "group"
     if groups is not None and not (by_folds or by_groups):
-        raise ValueError(
-            "groups was passed, but only early_stopping='cv' has folds, and only "
-            "sampling='group' draws groups."
-        )
+        uses = {
+            "early_stopping": "only early_stopping='cv' has folds",
+            "sampling": "only sampling='group' draws groups",
+        }
+        known = ", and ".join(use for name, use in uses.items() if name in params)
+        known = known or f"{estimator_name} has no parameter that uses groups; leave them out"
+        raise ValueError(f"groups was passed, but {known}.")
     if by_groups and groups is None:
         raise ValueError("sampling='group' needs groups: pass them to fit, one for each row.")
     if by_groups and X_val is None and params["early_stopping"] is True:

@@ -91,7 +91,8 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         )
 
     def _check_arguments(self, params: dict[str, Any], arguments: FitArguments) -> None:
-        check_fit_arguments({**params, "early_stopping": False}, arguments)
+        own = {name: value for name, value in params.items() if name != "early_stopping"}
+        check_fit_arguments(own, arguments, type(self).__name__)
         if _needs_validation(params) and arguments.X_val is None:
             raise InvalidParameterError(
                 f"early_stopping=True of {type(self).__name__} needs out-of-bag rows or validation "
@@ -232,7 +233,8 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
     def estimators_(self) -> list[Any]:
         """The trees as fitted decision trees, whose mean is the prediction; made anew each time.
 
-        A tree has the parameters of the forest that it shares.
+        A tree has the parameters of the forest that it shares. It is for predictions and for
+        inspection: its `fit` would fit a tree to all rows, not to the bag of this tree.
         """
         model = self._fitted()
         ensemble, n = model.ensemble, len(model.ensemble.trees)

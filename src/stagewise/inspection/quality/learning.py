@@ -119,8 +119,9 @@ def learning_curves(estimator: Any) -> LearningCurves:
         if not report.get("used_validation_rows", not estimator.oob_score):
             out_of_bag, validation = validation, None
     elif len(improvement := getattr(estimator, "oob_improvement_", ())) and train is not None:
-        gained = np.cumsum(improvement)
-        out_of_bag = train[0] + gained[0] - gained
+        known = ~np.isnan(improvement)  # of earlier rounds there may be no measurement
+        gained, first = np.nancumsum(improvement), int(np.argmax(known))
+        out_of_bag = np.where(known, train[first] + gained[first] - gained, np.nan)
     if train is None and validation is None and out_of_bag is None:
         raise ValueError(
             f"This {kind} recorded no losses. Fit it with oob_score=True or pass X_val and "

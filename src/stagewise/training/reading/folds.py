@@ -16,6 +16,7 @@ from sklearn.model_selection import (
     check_cv,
 )
 
+from stagewise.data.reading.column import missing_mask
 from stagewise.training.reading.row_set import RowSet
 
 __all__ = ["Folds", "draw_held_out", "group_numbers", "make_folds", "out_of_fold"]
@@ -149,12 +150,13 @@ def out_of_fold(
     Returns
     -------
     float64 array of shape (n_rows, n_outputs)
-        NaN for rows that no fold held out.
+        The mean over the folds that held a row out; NaN for rows that no fold held out.
     """
-    found = np.full((n_rows, scores[0].shape[1]), np.nan)
+    total, times = np.zeros((n_rows, scores[0].shape[1])), np.zeros((n_rows, 1))
     for (_, held), own in zip(folds, scores, strict=True):
-        found[held] = own
-    return found
+        total[held] += own
+        times[held] += 1
+    return np.divide(total, times, out=np.full_like(total, np.nan), where=times > 0)
 
 
 def group_numbers(groups: Any, rows: RowSet, n_rows: int) -> Indices:
@@ -180,6 +182,20 @@ def _read_groups(groups: Any, n_rows: int) -> npt.NDArray[Any]:
         raise ValueError(
             f"groups has shape {own.shape}; expected one entry for each of {n_rows} rows."
         )
+    missing = missing_mask(own.tolist()) if own.dtype.kind in "OfM" else np.zeros(1, dtype=bool)
+    if missing.any():
+        raise ValueError(
+            f"groups contains missing values: {int(missing.sum())} of {n_rows}, the first at row "
+            f"{int(np.argmax(missing))}. Pass a group for every row, such as a number of its own."
+        )
+    try:
+        np.unique(own if own.dtype.kind == "O" else own[:1])
+    except TypeError:
+        kinds = ", ".join(sorted({type(value).__name__ for value in own.tolist()}))
+        raise ValueError(
+            f"groups must have values of one type, such as text or numbers; it has {kinds}. "
+            "Convert them to one type."
+        ) from None
     return own
 
 
