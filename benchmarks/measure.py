@@ -135,13 +135,13 @@ class Measurement:
                 if entry["failed"]:
                     continue
                 try:
-                    answer = self._fit(case, peer, choices[peer], repeat, threads, patience)
+                    measured = self._fit(case, peer, choices[peer], repeat, threads, patience)
                 except JobError as failure:
                     entry["failed"] = str(failure)
                     self.log(f"    {peer}: {failure}")
                     continue
                 for key in ("seconds", "loss", "peak_mb"):
-                    entry[key].append(answer[key])
+                    entry[key].append(measured[key])
         for peer, entry in entries.items():
             if entry["seconds"]:
                 self.log(f"    {peer}: {statistics.median(entry['seconds']):.3f} s")
@@ -182,13 +182,13 @@ class Measurement:
             for variant in PEERS[peer].variants:
                 self.team.close()
                 try:
-                    answer = self._fit(
+                    measured = self._fit(
                         case, peer, ("default", variant), 0, self.threads, FIT_TIMEOUT
                     )
                 except JobError as failure:
                     self.log(f"    {peer} ({variant}): {failure}")
                     continue
-                tried.append((answer["peak_mb"], variant))
+                tried.append((measured["peak_mb"], variant))
             if tried:
                 peak, variant = min(tried)
                 entries.append({"peer": peer, "variant": variant, "peak_mb": peak})
@@ -236,7 +236,7 @@ class Measurement:
                 if entries[peer]["failed"]:
                     continue
                 try:
-                    answer = self.team.request(
+                    measured = self.team.request(
                         FIT_TIMEOUT, "one_row", peer, "single", case, 0,
                         threads=1, seed=0, variant=PEERS[peer].variants[0],
                     )  # fmt: skip
@@ -244,7 +244,7 @@ class Measurement:
                     entries[peer]["failed"] = str(failure)
                     self.log(f"    {peer}: {failure}")
                     continue
-                entries[peer]["ns"].append(answer["ns"])
+                entries[peer]["ns"].append(measured["ns"])
         for peer, entry in entries.items():
             if entry["ns"]:
                 self.log(f"    {peer}: {statistics.median(entry['ns']) / 1000:.2f} µs")

@@ -62,10 +62,10 @@ class Worker:
             self._process.stdin.flush()
         except BrokenPipeError:
             raise JobError("the worker died") from None
-        answer: dict[str, Any] = json.loads(self._line(time.monotonic() + timeout, timeout))
-        if "error" in answer:
-            raise JobError(answer["error"])
-        return answer
+        result: dict[str, Any] = json.loads(self._line(time.monotonic() + timeout, timeout))
+        if "error" in result:
+            raise JobError(result["error"])
+        return result
 
     def _line(self, deadline: float, timeout: float) -> bytes:
         assert self._process.stdout is not None
@@ -138,8 +138,8 @@ class Team:
             worker = self._workers[key] = Worker(policy, verbose=self._verbose)
             self._met = {met for met in self._met if (PEERS[met[0]].package, met[1]) != key}
         if (peer, policy) not in self._met:
-            answer = worker.request(START_TIMEOUT, "hello", peer=peer)
-            self.versions[PEERS[peer].package] = answer["version"]
+            result = worker.request(START_TIMEOUT, "hello", peer=peer)
+            self.versions[PEERS[peer].package] = result["version"]
             self._met.add((peer, policy))
         return worker
 
@@ -161,10 +161,10 @@ class Team:
             "categories": list(case.categories),
             "trees": case.trees,
         }
-        answer = worker.request(timeout, do, peer=peer, **shape, **work)
-        self.foreign += answer["foreign"]
-        self.capacity += answer["capacity"]
-        return answer
+        result = worker.request(timeout, do, peer=peer, **shape, **work)
+        self.foreign += result["foreign"]
+        self.capacity += result["capacity"]
+        return result
 
     def foreign_share(self) -> float:
         """Return the share of the cores that others used in the jobs since the last call."""

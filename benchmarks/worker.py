@@ -177,17 +177,17 @@ def _peak() -> int:
 
 def main() -> None:
     # Libraries may print to stdout; results go through a copy of it.
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    output = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     jobs = Jobs()
     for line in sys.stdin:
         job = json.loads(line)
         try:
-            prediction = getattr(jobs, job.pop("do"))(**job)
+            result = getattr(jobs, job.pop("do"))(**job)
         except Exception as error:  # any exception of a library is reported as a result
             last = traceback.format_exc(limit=-2)
-            prediction = {"error": f"{type(error).__name__}: {error}", "traceback": last}
-        print(json.dumps(prediction), file=answers)
+            result = {"error": f"{type(error).__name__}: {error}", "traceback": last}
+        print(json.dumps(result), file=output)
 
 
 if __name__ == "__main__":

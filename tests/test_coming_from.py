@@ -1,4 +1,4 @@
-"""The page for users of other libraries is that of the table, and its programs run."""
+"""docs/coming-from.md equals the generated page, and its programs run."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ __all__ = ["SAMPLES", "Doubled", "Rooted", "cells", "fitted", "hard_rows", "tabl
 
 
 def table(n=400, seed=0):
-    """Numbers, also missing and infinite ones, levels, few and many, and wide integers."""
+    """Numbers, also missing and infinite ones, categories, few and many, and wide integers."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
         {
@@ -51,7 +51,7 @@ def table(n=400, seed=0):
 
 
 def hard_rows(n=40, seed=7):
-    """Rows with values that no training row had."""
+    """Rows with values that no training row has."""
     X = table(n, seed)
     X["few"] = X["few"].astype(object)
     X.loc[::7, "few"] = "never"
@@ -80,7 +80,7 @@ def target(kind):
 
 
 class Doubled(Loss):
-    """Squared error of half the target: its mean is a line."""
+    """Squared error of half the target: its link is linear."""
 
     def loss(self, y, score):
         return (y - 2 * score - 1) ** 2
@@ -93,7 +93,7 @@ class Doubled(Loss):
 
 
 class Rooted(Loss):
-    """Its mean is none that a page knows."""
+    """A loss whose link is not supported by the page."""
 
     def loss(self, y, score):
         return (np.cbrt(y) - score) ** 2
@@ -114,9 +114,12 @@ FEW = {"n_estimators": 5, "max_leaf_nodes": 12}
 
 SAMPLES = {
     "a number": (Regressor(**SETS), "number"),
-    "levels without rows": (Regressor(**SETS, **PRIOR), "number"),
+    "unknown categories": (Regressor(**SETS, **PRIOR), "number"),
     "statistics": (Regressor(category_encoding="target", n_estimators=12), "number"),
-    "statistics, levels without rows": (Regressor(category_encoding="target", **PRIOR), "number"),
+    "target encoding, unknown categories": (
+        Regressor(category_encoding="target", **PRIOR),
+        "number",
+    ),
     "statistics of classes": (Classifier(category_encoding="target", **PRIOR), "three"),
     "two classes": (Classifier(), "two"),
     "three classes": (Classifier(), "three"),
@@ -178,14 +181,14 @@ def fitted(name):
     estimator, kind = SAMPLES[name]
     X = table()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that there is but one class is meant
+        warnings.simplefilter("ignore")  # a single class warns
         return estimator.fit(X[ONLY.get(name, list(X))], target(kind))
 
 
 @functools.cache
 def cells(name):
-    """Hard rows as the model has them, one array for each feature."""
+    """Return the difficult rows as the model reads them, one array for each feature."""
     model = fitted(name)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that some levels are taken as missing is meant
+        warnings.simplefilter("ignore")  # unknown categories warn
         return FittedModel.of(model, "cells").columns(hard_rows())

@@ -1,4 +1,4 @@
-"""Parameter names of other libraries: the table is true, and messages name ours."""
+"""Parameter names of other libraries: the table is correct, and messages name ours."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ OLDER = {"scikit-learn": {"base_estimator"}}
 """Names of versions before the installed one."""
 
 
-def known_to_scikit_learn() -> set[str]:
+def names_of_scikit_learn() -> set[str]:
     kinds = [kind for kind in SCIKIT_LEARN if isinstance(kind, type)]
     return {name for kind in kinds for name in inspect.signature(kind).parameters}
 
 
-def known_to_lightgbm() -> set[str]:
+def names_of_lightgbm() -> set[str]:
     lightgbm = pytest.importorskip("lightgbm")
     aliases = lightgbm.basic._ConfigAliases._get_all_param_aliases()
     named = {name for main, others in aliases.items() for name in (main, *others)}
@@ -49,23 +49,23 @@ def known_to_lightgbm() -> set[str]:
     return named | {name for call in calls for name in inspect.signature(call).parameters}
 
 
-def known_to_xgboost() -> set[str]:
+def names_of_xgboost() -> set[str]:
     xgboost = pytest.importorskip("xgboost")
     calls = (xgboost.XGBModel, xgboost.XGBModel.fit, xgboost.train, xgboost.DMatrix)
     return {name for call in calls for name in inspect.signature(call).parameters}
 
 
-def known_to_catboost() -> set[str]:
+def names_of_catboost() -> set[str]:
     catboost = pytest.importorskip("catboost")
     calls = (catboost.CatBoostClassifier, catboost.CatBoost.fit, catboost.CatBoostRegressor)
     return {name for call in calls for name in inspect.signature(call).parameters}
 
 
 LIBRARIES = {
-    "scikit-learn": known_to_scikit_learn,
-    "LightGBM": known_to_lightgbm,
-    "XGBoost": known_to_xgboost,
-    "CatBoost": known_to_catboost,
+    "scikit-learn": names_of_scikit_learn,
+    "LightGBM": names_of_lightgbm,
+    "XGBoost": names_of_xgboost,
+    "CatBoost": names_of_catboost,
 }
 ONLY_NATIVE = {
     "XGBoost": {"eta", "num_round", "min_split_loss", "nthread", "seed", "silent"}
@@ -94,7 +94,7 @@ SAMPLES = {
 
 
 def arguments(usage: str) -> dict[str, object]:
-    """Return the arguments of a usage."""
+    """Return the arguments of a call."""
     filled = re.sub(r"(\w+)=\.\.\.", lambda m: f"{m[1]}={SAMPLES[m[1]]!r}", usage)
     found: dict[str, object] = eval(f"dict({filled.replace('...', '2')})", NAMES)
     return found

@@ -70,7 +70,7 @@ def make(kind, name, **more):
     return quick(kind, **{parameter: clone(option), **beside, **more})
 
 
-def test_every_option_is_in_the_table():
+def test_the_table_has_every_option():
     named = [getattr(stagewise, name) for name in stagewise.__all__]
     kinds = {
         k.__name__ for k in named if isinstance(k, type) and issubclass(k, stagewise.Goss.__base__)
@@ -97,7 +97,7 @@ def test_parameters_of_options_are_nested(kind, name):
 
 @BOTH
 @EVERY_OPTION
-def test_a_clone_has_options_of_its_own(kind, name):
+def test_a_clone_copies_its_options(kind, name):
     model, (parameter, option, _) = make(kind, name), OPTIONS[name]
     other = clone(model)
     assert getattr(other, parameter) is not getattr(model, parameter)
@@ -127,7 +127,7 @@ WORDS = {
 
 @BOTH
 @pytest.mark.parametrize("parameter", WORDS)
-def test_a_word_is_the_option_with_its_defaults(kind, parameter, table):
+def test_a_word_equals_the_option_with_its_defaults(kind, parameter, table):
     beside = {"categorical_features": [1]} if parameter == "category_encoding" else {}
     for word, option in WORDS[parameter]:
         half = {"subsample": 0.5} if word == "mvs" else {}
@@ -388,7 +388,7 @@ def test_the_error_for_another_name_shows_the_option(kind, name):
         kind().set_params(**{name: 1})
 
 
-def test_no_estimator_is_offered_an_option_that_it_refuses():
+def test_messages_offer_no_option_that_the_estimator_refuses():
     with pytest.raises(TypeError, match="has no such parameter, but GradientBoosting"):
         RandomForestClassifier(feature_weights=[1, 2])
     with pytest.raises(TypeError, match=r"split=SplitSearch\(random_thresholds=\.\.\.\)"):
@@ -432,7 +432,7 @@ LEAST_SQUARES |= {"term_names_", "tvalues_"}
 
 
 @EVERY
-def test_nothing_is_public_by_accident(kind):
+def test_estimators_have_no_other_public_attributes(kind):
     allowed = SCIKIT_LEARN | OURS
     for start, names in OURS_OF.items():
         if kind.__name__.startswith(start):
@@ -447,7 +447,7 @@ def test_attributes_of_an_object_are_its_parameters(kind):
     assert set(vars(kind())) == set(inspect.signature(kind).parameters)
 
 
-def test_a_bad_number_of_an_option_is_one_sentence() -> None:
+def test_an_invalid_number_of_an_option_is_one_sentence() -> None:
     X, y = np.arange(40.0).reshape(-1, 1), np.arange(40.0)
     with pytest.raises(InvalidParameterError) as error:
         GradientBoostingRegressor(sampling=Goss(top="a")).fit(X, y)

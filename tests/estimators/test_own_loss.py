@@ -1,4 +1,4 @@
-"""Losses of one's own: what is learned with them, and what is found out about broken ones."""
+"""Custom losses: fits with them, and errors for invalid ones."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def table():
     return make_table(500)
 
 
-def plainly(loss):
-    """The same loss without its native kernel."""
+def without_kernel(loss):
+    """Return the same loss without its native kernel."""
     return type(loss.__name__, (loss,), {"bind": Loss.bind})
 
 
@@ -24,22 +24,23 @@ def plainly(loss):
     "params", [{}, {"subsample": 0.6, "early_stopping": True}], ids=["all rows", "drawn rows"]
 )
 @pytest.mark.parametrize("loss", [SquaredError, AbsoluteError])
-def test_a_loss_in_python_learns_what_the_kernel_learns(loss, params, table):
+def test_a_python_loss_equals_its_native_kernel(loss, params, table):
     weight = 1 + np.arange(500) % 3
     own, native = (
         quick(GradientBoostingRegressor, loss=choice, **params).fit(
             table.X, table.number, sample_weight=weight
         )
-        for choice in (plainly(loss)(), loss.name)
+        for choice in (without_kernel(loss)(), loss.name)
     )
     assert own.fingerprint() == native.fingerprint()
     np.testing.assert_allclose(own.train_loss_, native.train_loss_, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
-    ("loss", "classes"), [(plainly(Logistic)(), "two"), (plainly(Multinomial)(5), "many")]
+    ("loss", "classes"),
+    [(without_kernel(Logistic)(), "two"), (without_kernel(Multinomial)(5), "many")],
 )
-def test_a_class_loss_in_python_learns_what_the_kernel_learns(loss, classes, table, monkeypatch):
+def test_a_python_class_loss_equals_its_native_kernel(loss, classes, table, monkeypatch):
     y = getattr(table, classes)
     native = quick(GradientBoostingClassifier).fit(table.X, y)
     monkeypatch.setattr(GradientBoostingClassifier, "_make_loss", lambda self, classes: loss)
@@ -49,7 +50,7 @@ def test_a_class_loss_in_python_learns_what_the_kernel_learns(loss, classes, tab
 
 
 class Asymmetric(Loss):
-    """Too little costs three times as much as too much; as a user would write it."""
+    """Underestimation costs three times as much as overestimation; as a user would write it."""
 
     def loss(self, y, score):
         apart = y - score
@@ -61,7 +62,7 @@ class Asymmetric(Loss):
         return -2 * factor * apart, 2 * factor
 
 
-def test_a_loss_nobody_has_heard_of_is_minimised(table):
+def test_custom_loss_is_minimised(table):
     y = table.number / 1000
     own = quick(GradientBoostingRegressor, loss=Asymmetric(), n_estimators=40).fit(table.X, y)
     plain = quick(GradientBoostingRegressor, n_estimators=40).fit(table.X, y)
@@ -71,14 +72,14 @@ def test_a_loss_nobody_has_heard_of_is_minimised(table):
 
 
 @pytest.mark.parametrize("factor", [1e-20, 1e-15, 1e15, 1e30])
-def test_a_loss_of_ones_own_starts_from_its_best_constant_in_any_unit(factor, table):
+def test_a_custom_loss_starts_from_its_best_constant_at_any_scale(factor, table):
     y = table.number / 1000
     plain, scaled = (Asymmetric().best_constant(y * unit, None)[0] for unit in (1.0, factor))
     assert scaled / factor == pytest.approx(plain, rel=1e-6)
     assert plain > y.mean(), "too little costs more"
 
 
-def test_a_loss_of_ones_own_cannot_be_put_in_a_file(table, tmp_path):
+def test_a_custom_loss_cannot_be_saved_to_a_file(table, tmp_path):
     model = quick(GradientBoostingRegressor, loss=Asymmetric()).fit(table.X, table.number)
     with pytest.raises(ValueError, match="holds no code"):
         model.save(tmp_path / "m.stgw")
@@ -118,7 +119,7 @@ BROKEN = {
         broken(derivatives=lambda y, s: (s - y, s * 0 + 1e38)),
         r"hessians whose absolute values sum to 5e\+40, too large",
     ),
-    "gradients too small to tell apart": (
+    "gradients too small to be distinguished": (
         broken(derivatives=lambda y, s: (1e-30 * (s - y), s * 0 + 1)),
         r"gradients whose absolute values sum to [0-9.]+e-27, too small .*degree",
     ),
@@ -139,14 +140,14 @@ BROKEN = {
 
 @pytest.mark.parametrize(("loss", "words"), BROKEN.values(), ids=BROKEN)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_a_broken_loss_is_found_out(loss, words, table):
+def test_an_invalid_loss_is_an_error(loss, words, table):
     monkey = quick(GradientBoostingRegressor, loss=loss)
     monkey.loss.best_constant = lambda y, weight: np.zeros(1)
     with pytest.raises(ValueError, match=words):
         monkey.fit(table.X, table.number / 1000)
 
 
-def test_gradients_may_vanish_once_all_is_learned():
+def test_gradients_may_be_zero_after_convergence():
     X = np.arange(50.0)[:, np.newaxis]
     model = quick(GradientBoostingRegressor, loss=Asymmetric(), min_samples_leaf=1)
     model.set_params(learning_rate=1.0, l2_regularization=0.0, n_estimators=200, max_leaf_nodes=50)
@@ -156,14 +157,14 @@ def test_gradients_may_vanish_once_all_is_learned():
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-40, 1e-30, 3.0])
-def test_a_constant_target_is_learned_with_a_loss_of_ones_own(value):
+def test_a_constant_target_with_a_custom_loss(value):
     model = quick(GradientBoostingRegressor, loss=Asymmetric())
     with pytest.warns(UserWarning, match="y has only one value"):
         model.fit(np.arange(50.0)[:, np.newaxis], np.full(50, value))
     np.testing.assert_allclose(model.predict([[1.0]]), value, rtol=1e-6, atol=1e-12)
 
 
-def test_a_degree_makes_the_unit_of_y_a_matter_of_indifference(table):
+def test_y_scale_does_not_change_predictions_with_degree(table):
     loss = type("Scaled", (Asymmetric,), {"degree": 2})()
     plain, tiny = (
         quick(GradientBoostingRegressor, loss=loss).fit(table.X, table.number * unit)
@@ -172,7 +173,7 @@ def test_a_degree_makes_the_unit_of_y_a_matter_of_indifference(table):
     np.testing.assert_allclose(tiny.predict(table.X) * 2.0**100, plain.predict(table.X), rtol=1e-9)
 
 
-def test_a_fit_that_diverges_says_so(table):
+def test_a_diverging_fit_is_an_error(table):
     model = GradientBoostingRegressor(learning_rate=3.0, n_estimators=3000, l2_regularization=0)
     with pytest.raises(ValueError, match=r"loss became (inf|nan) in round \d+.*learning_rate"):
         model.fit(table.X, table.number)

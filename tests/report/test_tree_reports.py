@@ -144,7 +144,7 @@ def test_depth_can_be_limited(fitted):
     assert len(export_text(fitted["number"], digits=2)) < len(export_text(fitted["number"]))
 
 
-def test_wide_integers_are_shown_as_they_are():
+def test_wide_integers_are_shown_exactly():
     X, _, _ = frame()
     y = (X["id"] > 2**60 + 150).astype(float)
     (left, _) = rules(DecisionTreeRegressor(max_depth=1).fit(X[["id"]], y))
@@ -153,7 +153,7 @@ def test_wide_integers_are_shown_as_they_are():
 
 
 @pytest.mark.parametrize("tree", [0, 1, -1])
-def test_a_picture_is_sound_and_shows_every_node(fitted, tree):
+def test_an_svg_is_valid_and_shows_every_node(fitted, tree):
     for model in fitted.values():
         if not -len(model.model_.ensemble.trees) <= tree < len(model.model_.ensemble.trees):
             continue
@@ -166,7 +166,7 @@ def test_a_picture_is_sound_and_shows_every_node(fitted, tree):
             assert 0 <= float(box.get("y")) <= height - float(box.get("height"))
 
 
-def test_boxes_of_a_picture_do_not_overlap(fitted):
+def test_boxes_of_an_svg_do_not_overlap(fitted):
     X, y, _ = frame(2000)
     model = DecisionTreeRegressor(max_leaf_nodes=120).fit(X, y)
     root = ET.fromstring(export_svg(model))
@@ -187,7 +187,7 @@ def test_large_trees_are_drawn_down_to_some_depth():
     assert sum(r.get("class") == "box" for r in deep.iter(RECT)) == 15
 
 
-def test_notebooks_show_a_picture(fitted):
+def test_notebooks_show_an_svg(fitted):
     picture = export_svg(fitted["two"])
     assert picture._repr_svg_() == picture
 
@@ -230,14 +230,14 @@ def test_dates_and_times_are_shown_as_text():
     assert not re.search(r"\d{10}", text)
     assert not any(re.search(r"\d{10}", row["rule"]) for t in range(12) for row in rules(model, t))
     assert "day &lt;= 2020-0" in export_svg(model)
-    # The words are the thresholds: they send the same rows left.
+    # The texts are the thresholds: they send the same rows left.
     split = tree_facts(model).nodes[0].split
     said = pd.Timestamp(text.split("day <= ")[1].split(" or missing")[0])
     assert (split.temporal_type, said.value) == ("date", split.threshold)
     assert export_text(pickle.loads(pickle.dumps(model))) == text
 
 
-def test_wide_integers_beside_missing_values():
+def test_wide_integers_with_missing_values():
     wide = pd.Series(2**60 + np.arange(60), dtype="Int64").mask(np.arange(60) % 2 == 0)
     X = pd.DataFrame({"id": wide, "day": pd.to_datetime(wide.astype("float"), unit="ns")})
     y = np.arange(60) % 2

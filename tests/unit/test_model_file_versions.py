@@ -103,7 +103,7 @@ def test_an_estimator_of_a_file_can_be_fitted_and_saved_again(path: Path, tmp_pa
     }
 
 
-def test_files_from_before_target_encoding_do_not_get_it() -> None:
+def test_files_from_before_target_encoding_do_not_use_it() -> None:
     old = {"loss": "squared_error", "n_estimators": 10, "growth": "best_first"}
     assert read_parameters(old, "GradientBoostingRegressor")["category_encoding"] == "sets"
     later = {**old, "categorical": "auto", "permutations": 1}

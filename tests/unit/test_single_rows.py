@@ -1,4 +1,4 @@
-"""Law: the number of a category does not depend on the other rows of the batch."""
+"""The code of a category does not depend on the other rows of the batch."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def alone(features: Features, batch: Any, rule: Any) -> npt.NDArray[np.float64]:
 @pytest.mark.parametrize("rule", ["missing", "prior"])
 @settings(max_examples=50)
 @given(st.lists(CELLS, min_size=1, max_size=6))
-def test_a_row_has_the_same_category_alone_and_in_any_batch(
+def test_a_row_has_the_same_code_alone_and_in_any_batch(
     trained: list[Any], rule: str, cells: list[Any]
 ) -> None:
     features, batch = learned(trained), objects(cells)
@@ -107,7 +107,7 @@ TYPED = {
 @pytest.mark.parametrize("cells", TYPED.values(), ids=TYPED)
 @settings(max_examples=8)
 @given(data=st.data())
-def test_typed_batches_are_read_row_by_row_as_whole(
+def test_typed_batches_equal_single_rows(
     trained: list[Any], make: Any, cells: Any, data: Any
 ) -> None:
     column = data.draw(cells)

@@ -18,7 +18,7 @@ __all__ = ["bagging", "committees", "cross_validation_committees"]
 
 
 def bagging() -> None:
-    """Draw the error by the number of members, and for six base estimators with and without."""
+    """Draw the error by the number of estimators, and for six base estimators with and without."""
     (X, y), (X_test, y_test) = additive(500, 0), additive(5_000, 1)
     fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4))
     tree = DecisionTreeRegressor()
