@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import stagewise
 from estimators.tables import make_table, quick
-from reference.lines import fit_linear_leaf, path_features
+from reference.linear_leaves import fit_linear_leaf, path_features
 from reference.tree import leaf_of, predict
 from stagewise import (
     Dart,

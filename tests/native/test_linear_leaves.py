@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from model_samples import random_tree, with_linear_leaves
 from reference import tree as reference
 from reference.core import bin_table, forest_of, rules_of
-from reference.lines import fit_linear_leaf, path_features
+from reference.linear_leaves import fit_linear_leaf, path_features
 from reference.tree import Rules, leaf_of
 from stagewise._native import Columns, Gradients, Grower, LeafModels, Workers, supported_isas
 from stagewise.learners.histogram_tree import tree_of

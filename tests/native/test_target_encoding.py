@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference.statistics import keys_of, ordered_means, strength_of
+from reference.target_encoding import keys_of, ordered_means, strength_of
 from stagewise._native import CategoryKeys, Columns, Workers, encode_keys
 
 pytestmark = pytest.mark.native

@@ -12,7 +12,7 @@ from math import factorial
 import numpy as np
 import numpy.typing as npt
 
-from reference.lines import leaf_prediction
+from reference.linear_leaves import leaf_prediction
 from stagewise.trees.tree import Tree
 
 Vector = npt.NDArray[np.float64]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reference.lines import leaf_prediction
+from reference.linear_leaves import leaf_prediction
 from stagewise.trees.tree import NODE_ARRAYS, CategorySets, Tree
 
 __all__ = ["Rules", "grow", "leaf_gain", "leaf_of", "leaf_value", "predict"]
