@@ -262,9 +262,9 @@ def shops_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.nda
     logit = X[:, 6] + np.sin(2.0 * X[:, 7]) + X[:, 8] * X[:, 9]
     for column, size in enumerate(sizes):
         often = known.gamma(0.7, 1.0, size) + 0.05
-        levels = rng.choice(size, rows, p=often / often.sum())
-        X[:, column] = levels
-        logit += 0.8 * known.normal(size=size)[levels]
+        codes = rng.choice(size, rows, p=often / often.sum())
+        X[:, column] = codes
+        logit += 0.8 * known.normal(size=size)[codes]
     day, month = X[:, 3].astype(np.int64), X[:, 4].astype(np.int64)
     logit += known.normal(size=(31, 12))[day, month]
     return X, (logit + rng.logistic(size=rows) > 0.0).astype(np.int32)
@@ -352,8 +352,8 @@ CASES = (
          held_out=100_000, repeats=3, way="symmetric", goals=(Goal(3.0, "catboost"),)),
     Case("goss", "1M × 28, binary, GOSS", collision_table, 1_000_000, 28, held_out=100_000,
          repeats=3, way="goss", goals=(Goal(1.0, "lightgbm"),)),
-    Case("levels", "100k × 12, binary, six columns of levels", shops_table, 100_000, 12,
-         categories=(0, 1, 2, 3, 4, 5), way="levels", draws=3,
+    Case("categories", "100k × 12, binary, six categorical columns", shops_table, 100_000, 12,
+         categories=(0, 1, 2, 3, 4, 5), way="categories", draws=3,
          goals=(Goal(2.0, "catboost"), Goal(1.0, "lightgbm"))),
     Case("joint-classes-7", "100k × 54, 7 classes, one tree for all", forest_table, 100_000, 54,
          task="classes", way="joint", repeats=3),

@@ -59,7 +59,7 @@ class Stagewise(Peer):
         "exact": {"split": "exact", "grow_policy": "depth_wise", "max_depth": DEPTH, **ANY_LEAVES},
         "symmetric": {"grow_policy": "symmetric", "max_depth": DEPTH, **ANY_LEAVES},
         "goss": {"sampling": "goss"},
-        "levels": {},
+        "categories": {},
         "linear": {"leaves": "linear"},
         "joint": {},  # one tree per output, for comparison
         "forest": {},
@@ -135,7 +135,7 @@ class LightGBM(Peer):
     ways: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         **USUAL,
         "goss": {"data_sample_strategy": "goss"},
-        "levels": {},
+        "categories": {},
         "linear": {"linear_tree": True},
     }
 
@@ -160,8 +160,8 @@ class LightGBM(Peer):
             params["force_" + work.variant.replace("-", "_")] = True
         if work.task == "classes":
             params["num_class"] = work.n_classes
-        levels = list(work.categories) or "auto"
-        data = self.lib.Dataset(X, label=y, params=params, categorical_feature=levels)
+        categories = list(work.categories) or "auto"
+        data = self.lib.Dataset(X, label=y, params=params, categorical_feature=categories)
         return self.lib.train(params, data, num_boost_round=work.trees)
 
     def predict(self, model: Any, X: np.ndarray, work: Work) -> np.ndarray:
@@ -285,7 +285,7 @@ class CatBoost(Peer):
     ways: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         **USUAL,
         "symmetric": {"depth": DEPTH},
-        "levels": {},
+        "categories": {},
         "joint": {},
     }
 
@@ -319,8 +319,8 @@ class CatBoost(Peer):
         else:
             loss = "Logloss" if work.task == "binary" else "MultiClass"
             model = self.lib.CatBoostClassifier(loss_function=loss, **params)
-        levels = list(work.categories) or None
-        return model.fit(self.lib.Pool(X, y, cat_features=levels, thread_count=work.threads))
+        categories = list(work.categories) or None
+        return model.fit(self.lib.Pool(X, y, cat_features=categories, thread_count=work.threads))
 
     def feed(self, X: np.ndarray, work: Work) -> Any:
         if not work.categories:

@@ -134,8 +134,8 @@ def test_diabetes_error_is_as_small_as_scikit_learns() -> None:
             (GradientBoostingRegressor(**{**ours, "n_estimators": 60}), mine),
             (HistGradientBoostingRegressor(**{**theirs, "max_iter": 60}), other),
         ):
-            answer = model.fit(X[train], y[train]).predict(X[test])
-            errors.append(root_mean_squared_error(y[test], answer))
+            predicted = model.fit(X[train], y[train]).predict(X[test])
+            errors.append(root_mean_squared_error(y[test], predicted))
     assert np.mean(mine) < 1.03 * np.mean(other)
     assert np.mean(mine) < 60  # the mean alone: 77
 
@@ -150,8 +150,8 @@ def test_breast_cancer_log_loss_is_as_small_as_scikit_learns() -> None:
             (GradientBoostingClassifier(**{**ours, "n_estimators": 50}), mine),
             (HistGradientBoostingClassifier(**{**theirs, "max_iter": 50}), other),
         ):
-            answer = model.fit(X[train], y[train]).predict_proba(X[test])
-            errors.append(log_loss(y[test], answer))
+            predicted = model.fit(X[train], y[train]).predict_proba(X[test])
+            errors.append(log_loss(y[test], predicted))
     assert np.mean(mine) < 1.1 * np.mean(other)
     assert np.mean(mine) < 0.15  # constant class probabilities: 0.66
 

@@ -115,12 +115,12 @@ FEW = {"n_estimators": 5, "max_leaf_nodes": 12}
 SAMPLES = {
     "a number": (Regressor(**SETS), "number"),
     "unknown categories": (Regressor(**SETS, **PRIOR), "number"),
-    "statistics": (Regressor(category_encoding="target", n_estimators=12), "number"),
+    "target encoding": (Regressor(category_encoding="target", n_estimators=12), "number"),
     "target encoding, unknown categories": (
         Regressor(category_encoding="target", **PRIOR),
         "number",
     ),
-    "statistics of classes": (Classifier(category_encoding="target", **PRIOR), "three"),
+    "target encoding of classes": (Classifier(category_encoding="target", **PRIOR), "three"),
     "two classes": (Classifier(), "two"),
     "three classes": (Classifier(), "three"),
     "exponential, two": (Classifier(loss="exponential"), "two"),

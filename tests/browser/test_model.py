@@ -33,7 +33,7 @@ ASK = """async ([payload, rows, treesRead]) => {
   const trees = Array.from({ length: model.nTrees }, (_, t) => t);
   return {
     score: rows.map((row) => Array.from(model.score(row))),
-    answer: model.predictable ? rows.map((row) => model.predict(row)) : null,
+    prediction: model.predictable ? rows.map((row) => model.predict(row)) : null,
     paths: rows.map((row) => trees.map((t) => model.path(t, row))),
     why: model.explainable ? rows.map((row) => model.explain(row)) : model.reason,
     trees: trees.slice(0, treesRead).map((t) => model.tree(t)),
@@ -64,8 +64,8 @@ def test_scores_are_identical_and_predictions_equal(case):
     model, columns, result = case
     score = model._score_values(model.model_, columns)
     assert np.array_equal(result["score"], score)
-    answer = predict_scores(model, score).reshape(len(score), -1)
-    assert np.allclose(result["answer"], answer, rtol=1e-12, atol=1e-14)
+    prediction = predict_scores(model, score).reshape(len(score), -1)
+    assert np.allclose(result["prediction"], prediction, rtol=1e-12, atol=1e-14)
     assert result["outputs"] == list(FittedModel.of(model, "").outputs("mean"))
     assert result["complete"]
 
@@ -218,7 +218,7 @@ def combining_model(rng):
         2: np.sort(rng.choice(12, 6, replace=False)).astype(np.uint64),
         4: np.array([0, 1, (n + 2) ** 3, (n + 2) ** 4 - 2, (n + 2) ** 4 - 1], dtype=np.uint64),
     }
-    statistics = [
+    encodings = [
         TargetEncoding(
             tuple(range(sources)),
             (n,) * sources,
@@ -228,7 +228,7 @@ def combining_model(rng):
         for sources, own in keys.items()
     ]
     features = Features(
-        [Feature(None, "categorical", None, known) for _ in range(4)], target_encodings=statistics
+        [Feature(None, "categorical", None, known) for _ in range(4)], target_encodings=encodings
     )
     n_categories = features.n_categories_per_column()
     trees = [mirrored(random_tree(rng, 6, 6)) for _ in range(4)]
@@ -293,7 +293,7 @@ REFUSE = """async ([payload, row]) => {
   return {
     complete: model.complete, nTrees: model.nTrees, treeCount: model.treeCount,
     explainable: model.explainable, answerable: model.predictable,
-    score: tried(() => Array.from(model.score(row))), answer: tried(() => model.predict(row)),
+    score: tried(() => Array.from(model.score(row))), prediction: tried(() => model.predict(row)),
     explain: tried(() => model.explain(row)), path: tried(() => model.path(0, row)),
     tree: tried(() => model.tree(0).nodes.length), none: tried(() => model.tree(1e6)),
     short: tried(() => model.path(0, row.slice(1))),
@@ -312,13 +312,13 @@ def test_first_trees_of_a_too_large_model_are_shown(lab):
     assert (result["complete"], result["nTrees"], result["treeCount"]) == (False, few.n_trees, 6)
     assert not result["explainable"]
     assert (result["tree"], result["path"]) == (all_trees["tree"], all_trees["path"])
-    for name in ("score", "answer", "explain"):
+    for name in ("score", "prediction", "explain"):
         assert result[name].startswith("refused: ")
         assert not isinstance(all_trees[name], str)
     assert all_trees["none"].startswith("refused: There is no tree 1000000")
     assert all_trees["short"] == "refused: A row has 2 codes, not 1."
-    whole = export_model(fitted("statistics"))
-    part = export_model(fitted("statistics"), max_bytes=len(whole.packed) // 2)
+    whole = export_model(fitted("target encoding"))
+    part = export_model(fitted("target encoding"), max_bytes=len(whole.packed) // 2)
     result = lab.evaluate(REFUSE, [part.payload(), [0.0] * 5])
     assert result["path"].startswith("refused: The target encodings are not on this page")
     none = lab.evaluate(REFUSE, [export_model(model, max_bytes=0).payload(), row])
@@ -331,7 +331,7 @@ def test_custom_loss_with_unknown_link_has_scores_only(lab):
     result = lab.evaluate(REFUSE, [export_model(model).payload(), [0.3, -0.2]])
     assert result["complete"]
     assert not result["answerable"]
-    assert result["answer"].startswith("refused: The link of this custom loss")
+    assert result["prediction"].startswith("refused: The link of this custom loss")
     assert (
         result["score"] == FittedModel.of(model, "").score([np.array([0.3]), np.array([-0.2])])[0]
     )

@@ -167,8 +167,8 @@ def test_the_model_file_is_named_after_the_data_file(run, folder, tmp_path, monk
     ],
 )
 def test_an_error_is_one_sentence_with_a_remedy(run, tmp_path, arguments, words):
-    answer = run("train", *arguments, "--drop-text", "--quiet", "--model", tmp_path / "m.stgw")
-    fails(answer, *words)
+    result = run("train", *arguments, "--drop-text", "--quiet", "--model", tmp_path / "m.stgw")
+    fails(result, *words)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -74,7 +74,7 @@ TOGETHER = {
         {"sampling": "group"},
         "'max_samples' of .* must be below 1 with sampling='group'",
     ),
-    "members and folds": (
+    "n_estimators and folds": (
         {"sampling": "folds", "n_estimators": 7},
         "'n_estimators' of .* has no effect with sampling='folds'; set the number of .* with cv",
     ),

@@ -107,10 +107,9 @@ def test_a_single_class_is_a_warning(table):
 
 
 def test_base_estimators_with_their_own_threads(table):
-    member = HistGradientBoostingRegressor(max_iter=5)
+    base = HistGradientBoostingRegressor(max_iter=5)
     found = [
-        BaggingRegressor(member, n_estimators=3, n_jobs=n).fit(table.X, table.number)
-        for n in (1, 2)
+        BaggingRegressor(base, n_estimators=3, n_jobs=n).fit(table.X, table.number) for n in (1, 2)
     ]
     np.testing.assert_array_equal(found[0].predict(table.X), found[1].predict(table.X))
 

@@ -268,11 +268,11 @@ def test_19_complex_tables_are_refused(kind: type, table: Any) -> None:
 
 @EVERY
 def test_24_categories_may_be_of_several_types_and_missing(kind: type) -> None:
-    levels = np.array([1, "1", 2.5, "b"], dtype=object)
-    X = levels[np.arange(ROWS) % 4][:, np.newaxis]
+    categories = np.array([1, "1", 2.5, "b"], dtype=object)
+    X = categories[np.arange(ROWS) % 4][:, np.newaxis]
     y = side_target(kind, np.arange(ROWS) % 2)
     model = small(kind, categorical_features=[0]).fit(X, y)
-    np.testing.assert_allclose(model.predict(levels[:, np.newaxis]), [0, 1, 0, 1], atol=1e-3)
+    np.testing.assert_allclose(model.predict(categories[:, np.newaxis]), [0, 1, 0, 1], atol=1e-3)
     gone = np.array([[None]], dtype=object)
     if is_linear(kind):
         with pytest.raises(ValueError, match=NO_CELL):

@@ -206,10 +206,10 @@ def test_61_a_category_missing_from_some_bags_is_known(rule: str, table: Any) ->
     city = np.array(["rom"] * ROWS, dtype=object)
     city[:3] = ["oslo", "wien", "bern"]
     X = pd.DataFrame({"x": table.X[:, 0], "city": pd.Categorical(city)})
-    member = GradientBoostingRegressor(**BOOSTED, handle_unknown=rule)
+    base = GradientBoostingRegressor(**BOOSTED, handle_unknown=rule)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = BaggingRegressor(member, n_estimators=12, oob_score=True).fit(X, table.number)
+        model = BaggingRegressor(base, n_estimators=12, oob_score=True).fit(X, table.number)
         assert np.isfinite(model.predict(X)).all()
     strange = X.assign(city="atlantis")
     if rule == "missing":

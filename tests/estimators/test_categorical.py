@@ -81,8 +81,8 @@ def test_categorical_parameters_without_effect_are_refused(name, table):
 def test_two_categories_are_separated(table):
     y = np.array([float(city in ("rom", "lima")) for city in cities(table)])
     model = quick(GradientBoostingRegressor).fit(frame(table)[["city"]], y)
-    answer = dict(zip(NAMES, model.predict(pd.DataFrame({"city": NAMES})), strict=True))
-    assert min(answer["rom"], answer["lima"]) > max(answer["oslo"], answer["wien"])
+    predicted = dict(zip(NAMES, model.predict(pd.DataFrame({"city": NAMES})), strict=True))
+    assert min(predicted["rom"], predicted["lima"]) > max(predicted["oslo"], predicted["wien"])
 
 
 def test_tags_state_which_estimators_accept_categories():

@@ -30,10 +30,10 @@ def test_equal_costs_change_nothing(flowers):
 def test_the_prediction_has_the_least_expected_cost(flowers):
     X, _, model = flowers
     cost = np.array([[0.0, 1.0, 9.0], [2.0, 0.0, 3.0], [30.0, 1.0, -1.0]])
-    answer, proba = model.predict(X, cost=cost), model.predict_proba(X)
+    predicted, proba = model.predict(X, cost=cost), model.predict_proba(X)
     for row in range(0, 600, 7):
         expected = [sum(cost[true, k] * proba[row, true] for true in range(3)) for k in range(3)]
-        assert answer[row] == model.classes_[int(np.argmin(expected))]
+        assert predicted[row] == model.classes_[int(np.argmin(expected))]
 
 
 def test_an_expensive_error_is_made_less_often():

@@ -40,12 +40,12 @@ def test_losses_of_one_class_with_equal_parameters_are_equal():
 def test_every_loss_learns(loss):
     X, y, truth = numbers(loss)
     model = GradientBoostingRegressor(loss=loss, n_estimators=60).fit(X[:1000], y[:1000])
-    answer, constant = model.predict(X[1000:]), np.median(y[:1000])
+    predicted, constant = model.predict(X[1000:]), np.median(y[:1000])
     truth = truth[1000:]
-    assert np.abs(answer - truth).mean() < 0.7 * np.abs(constant - truth).mean()
+    assert np.abs(predicted - truth).mean() < 0.7 * np.abs(constant - truth).mean()
     assert model.train_loss_[-1] < model.train_loss_[0]
     if loss in LOG_LINKS:
-        assert (answer > 0).all()
+        assert (predicted > 0).all()
 
 
 @pytest.mark.parametrize(("loss", "room"), [("poisson", 0.01), ("gamma", 0.1), ("tweedie", 0.1)])

@@ -41,7 +41,7 @@ class Criteria:
         self.columns = {
             name: [X[name].to_numpy(float)]
             if name != "city"
-            else [(X[name] == level).to_numpy(float) for level in ("Oslo", "Rome")]
+            else [(X[name] == city).to_numpy(float) for city in ("Oslo", "Rome")]
             for name in X
         }
 

@@ -105,10 +105,10 @@ def test_a_continued_fit_equals_the_uninterrupted_one(case, n_orderings, tmp_pat
 def test_a_model_continued_on_other_rows_keeps_its_encodings() -> None:
     X, y = shops(2000)
     model = fit(X, y, warm_start=True)
-    statistics = model.model_.features.target_encodings
+    encodings = model.model_.features.target_encodings
     other, truth = shops(2000, seed=4)
     model.set_params(n_estimators=30).fit(other, truth)
-    assert model.model_.features.target_encodings == statistics
+    assert model.model_.features.target_encodings == encodings
 
 
 @pytest.mark.parametrize("classes", [0, 2, 4])
@@ -118,13 +118,13 @@ def test_target_encodings_are_restored_from_a_file(classes, tmp_path) -> None:
     model = fit(X, by_class(y, classes) if classes else y, kind)
     assert len(model.model_.features.target_encodings[0].values) == (classes if classes > 2 else 1)
     model.save(tmp_path / "model.stgw")
-    answer = "predict_proba" if classes else "predict"
+    method = "predict_proba" if classes else "predict"
     for again in (stagewise.load(tmp_path / "model.stgw"), pickle.loads(pickle.dumps(model))):
         assert again.fingerprint() == model.fingerprint()
-        np.testing.assert_array_equal(getattr(again, answer)(X), getattr(model, answer)(X))
+        np.testing.assert_array_equal(getattr(again, method)(X), getattr(model, method)(X))
         assert again.model_.features == model.model_.features
-    last = list(getattr(model, "staged_" + answer)(X))[-1]
-    np.testing.assert_array_equal(last, getattr(model, answer)(X))
+    last = list(getattr(model, "staged_" + method)(X))[-1]
+    np.testing.assert_array_equal(last, getattr(model, method)(X))
     assert model.apply(X).shape == (1500, len(model.model_.ensemble.trees))
 
 

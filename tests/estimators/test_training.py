@@ -129,10 +129,10 @@ def test_without_held_out_rows_the_best_round_is_the_last(table):
     assert [(p.best_round, p.valid_loss) for p in seen] == [(k, None) for k in range(1, 9)]
 
 
-@pytest.mark.parametrize("answer", [True, 1, np.bool_(True)])
-def test_a_callback_can_stop_a_fit(answer, table):
+@pytest.mark.parametrize("returned", [True, 1, np.bool_(True)])
+def test_a_callback_can_stop_a_fit(returned, table):
     def enough(progress):
-        return answer if progress.round == 3 else None
+        return returned if progress.round == 3 else None
 
     model = quick(GradientBoostingRegressor, callbacks=[lambda progress: False, enough])
     model.fit(table.X, table.number)

@@ -141,12 +141,12 @@ def test_size_limits_are_respected(kind):
 
 def test_grow_policy_decides_which_leaves_a_limit_keeps():
     X, y, _ = wave(400)
-    best, level = (
+    best, depth_wise = (
         DecisionTreeRegressor(max_leaf_nodes=16, grow_policy=g)
         for g in ("best_first", "depth_wise")
     )
-    assert level.fit(X, y).get_depth() < best.fit(X, y).get_depth()
-    assert best.score(X, y) > level.score(X, y)
+    assert depth_wise.fit(X, y).get_depth() < best.fit(X, y).get_depth()
+    assert best.score(X, y) > depth_wise.score(X, y)
 
 
 @ALL

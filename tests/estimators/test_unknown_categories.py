@@ -23,11 +23,11 @@ def test_unknown_categories_are_missing_with_a_warning(table):  # fault 61
     with pytest.warns(
         UnknownCategoryWarning, match=r"'city' has .* in \d+ of 300 rows: 'atlantis'"
     ) as caught:
-        answer = model.predict(unknown(table))
+        predicted = model.predict(unknown(table))
     assert len(caught) == 1
     assert caught[0].filename == __file__
     gone = frame(table, [None if city == "rom" else city for city in cities(table)])
-    np.testing.assert_array_equal(answer, model.predict(gone))
+    np.testing.assert_array_equal(predicted, model.predict(gone))
 
 
 def test_handle_unknown_error_and_prior(table):  # fault 61
@@ -36,8 +36,8 @@ def test_handle_unknown_error_and_prior(table):  # fault 61
         model.predict(unknown(table))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        answer = model.set_params(handle_unknown="prior").predict(unknown(table))
-    assert np.isfinite(answer).all()
+        predicted = model.set_params(handle_unknown="prior").predict(unknown(table))
+    assert np.isfinite(predicted).all()
     with pytest.raises(InvalidParameterError, match=r"'handle_unknown' .* must be one of"):
         model.set_params(handle_unknown="ignore").predict(unknown(table))
 

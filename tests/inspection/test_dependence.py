@@ -175,10 +175,10 @@ def test_wide_integers_are_shown_exactly():
 
 def target_encoded_model():
     rng = np.random.default_rng(0)
-    level = rng.integers(0, 30, (4000, 2))
-    names = pd.DataFrame({"p": level[:, 0].astype(str), "q": level[:, 1].astype(str)})
+    codes = rng.integers(0, 30, (4000, 2))
+    names = pd.DataFrame({"p": codes[:, 0].astype(str), "q": codes[:, 1].astype(str)})
     X = names.astype("category").assign(x=rng.normal(size=4000))
-    y = rng.normal(size=(30, 30))[level[:, 0], level[:, 1]] * 3 + X.x
+    y = rng.normal(size=(30, 30))[codes[:, 0], codes[:, 1]] * 3 + X.x
     model = GradientBoostingRegressor(n_estimators=15, category_encoding="target").fit(X, y)
     return model, X
 

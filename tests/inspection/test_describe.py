@@ -37,7 +37,7 @@ def frame(n=200):
             "copied": x,
             "when": pd.date_range("2024-01-01", periods=n),
             "code": rng.choice(["1", "2", "3"], n),
-            "name": [f"level {i % 80}" for i in range(n)],
+            "name": [f"name {i % 80}" for i in range(n)],
             "old": np.where(rng.random(n) < 0.05, -999.0, rng.normal(size=n)),
             "y": 3 * x + 1e-6 * rng.normal(size=n),
             "label": np.where(x > 0, "up", "down"),

@@ -89,11 +89,11 @@ def test_classes_of_a_forest_have_separate_gini_importances():
 
 def test_the_importance_of_a_target_encoding_belongs_to_its_sources():
     rng = np.random.default_rng(0)
-    level = rng.integers(0, 80, (3000, 2))
-    X = pd.DataFrame({"p": level[:, 0].astype(str), "q": level[:, 1].astype(str)}).astype(
+    codes = rng.integers(0, 80, (3000, 2))
+    X = pd.DataFrame({"p": codes[:, 0].astype(str), "q": codes[:, 1].astype(str)}).astype(
         "category"
     )
-    y = rng.normal(size=80)[level[:, 0]] + rng.normal(size=3000) / 3
+    y = rng.normal(size=80)[codes[:, 0]] + rng.normal(size=3000) / 3
     model = GradientBoostingRegressor(n_estimators=20, category_encoding="target").fit(X, y)
     assert model.model_.features.target_encodings
     found = importance(model, "gain")

@@ -72,8 +72,8 @@ def models() -> dict[str, Any]:
 
 def score_of(model: Any, rows: pd.DataFrame) -> np.ndarray:
     """Return the explained score."""
-    answer = model.decision_function if hasattr(model, "classes_") else model.predict
-    return np.asarray(answer(rows)).reshape(len(rows), -1)
+    predict = model.decision_function if hasattr(model, "classes_") else model.predict
+    return np.asarray(predict(rows)).reshape(len(rows), -1)
 
 
 def mixed_game(model: Any, row: pd.DataFrame, background: pd.DataFrame) -> reference.Game:
@@ -144,16 +144,16 @@ def test_effects_are_those_of_predictions(models: dict[str, Any]) -> None:
 
 def test_dependence_and_interactions_are_those_of_predictions(models: dict[str, Any]) -> None:
     model, few = models["squared error"], X[:25]
-    score_of = {}
+    curves = {}
     for names in (["a"], ["d"], ["a", "d"]):
         means = [
             model.predict(few.assign(**{n: few[n].iloc[i] for n in names})).mean()
             for i in range(len(few))
         ]
-        score_of["".join(names)] = np.array(means) - np.mean(means)
-    left = score_of["ad"] - score_of["a"] - score_of["d"]
+        curves["".join(names)] = np.array(means) - np.mean(means)
+    left = curves["ad"] - curves["a"] - curves["d"]
     found = interactions(model, few, ["a", "d"], method="brute")
-    assert found.h[0, 0] == pytest.approx(np.sqrt((left**2).sum() / (score_of["ad"] ** 2).sum()))
+    assert found.h[0, 0] == pytest.approx(np.sqrt((left**2).sum() / (curves["ad"] ** 2).sum()))
     curve = partial_dependence(model, few, "a", grid_resolution=[-2.0, 0.5])
     means = [model.predict(few.assign(a=v)).mean() for v in (-2.0, 0.5)]
     np.testing.assert_allclose(curve.mean[:, 0], means)

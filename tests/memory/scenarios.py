@@ -77,8 +77,8 @@ fit("huber", boosting(loss="huber"), X, Y)
 fit("linear leaves", boosting(leaves="linear"), X, Y)
 fit("vector leaves", boosting(leaves="vector"), X, MANY)
 fit("sparse", boosting(), CELLS, Y)
-fit("statistics", boosting(category_encoding="target"), FRAME, Y)
-fit("level sets", boosting(category_encoding="sets"), FRAME, Y)
+fit("target encoding", boosting(category_encoding="target"), FRAME, Y)
+fit("category sets", boosting(category_encoding="sets"), FRAME, Y)
 fit("monotone", boosting(monotonic_cst=[1, 0, -1, 0]), X, Y)
 fit("interaction groups", boosting(interaction_cst=[[0, 1], [2, 3]]), X, Y)
 fit("dropout", boosting(dropout=sw.Dart(rate=0.5, skip=0.0)), X, Y)
@@ -117,9 +117,9 @@ fit("stepwise", sw.StepwiseRegressor, np.nan_to_num(X), Y)
 fit("stagewise linear", sw.StagewiseLinearRegressor, np.nan_to_num(X), Y)
 
 BOOSTED = sw.GradientBoostingRegressor(**FEW).fit(X, Y)
-LINES = sw.GradientBoostingRegressor(leaves="linear", **FEW).fit(X, Y)
-LEVELS = sw.GradientBoostingRegressor(category_encoding="sets", **FEW).fit(FRAME, Y)
-STATISTICS = sw.GradientBoostingRegressor(category_encoding="target", **FEW).fit(FRAME, Y)
+LINEAR_LEAVES = sw.GradientBoostingRegressor(leaves="linear", **FEW).fit(X, Y)
+CATEGORY_SETS = sw.GradientBoostingRegressor(category_encoding="sets", **FEW).fit(FRAME, Y)
+TARGET_ENCODING = sw.GradientBoostingRegressor(category_encoding="target", **FEW).fit(FRAME, Y)
 SPARSE = sw.GradientBoostingRegressor(**FEW).fit(CELLS, Y)
 FOREST = sw.RandomForestRegressor(n_estimators=3, n_jobs=2).fit(X, Y)
 CLASSES = sw.GradientBoostingClassifier(**FEW).fit(X, THREE)
@@ -140,9 +140,9 @@ def reloaded() -> Any:
 LARGE = np.tile(X, (40, 1))
 add_scenario("predict, boosting", lambda: BOOSTED.predict(LARGE))
 add_scenario("predict, forest", lambda: FOREST.predict(LARGE))
-add_scenario("predict, linear leaves", lambda: LINES.predict(LARGE))
-add_scenario("predict, category sets", lambda: LEVELS.predict(FRAME))
-add_scenario("predict, target encoding", lambda: STATISTICS.predict(FRAME))
+add_scenario("predict, linear leaves", lambda: LINEAR_LEAVES.predict(LARGE))
+add_scenario("predict, category sets", lambda: CATEGORY_SETS.predict(FRAME))
+add_scenario("predict, target encoding", lambda: TARGET_ENCODING.predict(FRAME))
 add_scenario("predict, sparse", lambda: SPARSE.predict(CELLS))
 add_scenario("predict_proba", lambda: CLASSES.predict_proba(LARGE))
 add_scenario("staged predict", lambda: list(BOOSTED.staged_predict(X)))
@@ -151,7 +151,7 @@ add_scenario("save and load", reloaded)
 for name, model, table in (
     ("boosting", BOOSTED, X[:40]),
     ("forest", FOREST, X[:20]),
-    ("level sets", LEVELS, FRAME[:40]),
+    ("category sets", CATEGORY_SETS, FRAME[:40]),
     ("classes", CLASSES, X[:40]),
 ):
     for pairs in (False, True):
@@ -166,8 +166,12 @@ for name, model, table in (
         ),
     )
 add_scenario(
-    "shap, lines",
-    lambda: inspection.shap_values(LINES, X[:10], kind="interventional", background=X[:10]).values,
+    "shap, linear leaves",
+    lambda: (
+        inspection.shap_values(
+            LINEAR_LEAVES, X[:10], kind="interventional", background=X[:10]
+        ).values
+    ),
 )
 add_scenario(
     "partial dependence", lambda: inspection.partial_dependence(BOOSTED, None, [0, 1]).mean
@@ -186,7 +190,7 @@ add_scenario("workers", lambda: Workers(4).threads)
 SHORT = (
     "workers",
     "fit, boosting",
-    "fit, statistics",
+    "fit, target encoding",
     "fit, tree, absolute_error, exact",
     "partial dependence",
 )

@@ -28,10 +28,10 @@ def run_in_child(work: Callable[[], Any]) -> Any:
     if child == 0:
         faulthandler.disable()  # a crash is an expected result, and needs no report
         try:
-            answer = work()
+            result = work()
         except BaseException as error:
-            answer = type(error).__name__
-        os.write(writing, pickle.dumps(answer))
+            result = type(error).__name__
+        os.write(writing, pickle.dumps(result))
         os._exit(0)
     os.close(writing)
     watch = threading.Timer(30, os.kill, (child, 9))

@@ -88,10 +88,10 @@ def test_leaf_quantiles_equal_those_of_the_rows_of_each_leaf(
     bag = np.flatnonzero(rng.random(n) < 0.6).astype(np.uint32) if bagged else None
     growth = Growth(workers, bin_table(workers, X)[0], weight, Rules(max_leaves=12))
     tree = growth.grow(-y, np.ones(n), bag)
-    answer = growth.grower.leaf_quantiles(y, q)
+    found = growth.grower.leaf_quantiles(y, q)
     where = leaves_of(growth, n)
-    assert len(answer) == 12
-    for node, value in zip(growth.grower.leaf_nodes(), answer, strict=True):
+    assert len(found) == 12
+    for node, value in zip(growth.grower.leaf_nodes(), found, strict=True):
         rows = where == node
         assert value == reference_quantile(y[rows], None if weight is None else weight[rows], q)
         if weight is None and q == 0.5:

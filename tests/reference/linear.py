@@ -36,10 +36,10 @@ def least_squares(
         [sum(u * r[a] * r[b] for u, r in zip(w, rows, strict=True)) for b in range(k)]
         for a in range(k)
     ]
-    moment = [
+    products = [
         [sum(u * r[a] * t for u, r, t in zip(w, rows, target, strict=True))] for a in range(k)
     ]
-    beta = [row[0] for row in solve(gram, moment)]
+    beta = [row[0] for row in solve(gram, products)]
     unit = [[Fraction(int(a == b)) for b in range(k)] for a in range(k)]
     inverse = solve(gram, unit)
     rss = sum(

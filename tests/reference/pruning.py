@@ -94,8 +94,8 @@ def rows_below(tree: Tree, leaf: npt.NDArray[Any], node: int) -> npt.NDArray[np.
 
 def goes_left(tree: Tree, node: int, x: float) -> bool:
     if tree.category_sets is not None and tree.category_sets.start[node] >= 0:
-        first, level = int(tree.category_sets.start[node]), int(x)
-        return bool(int(tree.category_sets.bits[first + level // 64]) >> (level % 64) & 1)
+        first, code = int(tree.category_sets.start[node]), int(x)
+        return bool(int(tree.category_sets.bits[first + code // 64]) >> (code % 64) & 1)
     return bool(x <= tree.threshold[node])
 
 

@@ -240,8 +240,8 @@ def as_tree(nodes: list[Node]) -> Tree:
     rows = []
     for n in nodes:
         s = n.split if n.done else None
-        question = (-1, 0.0, 0) if s is None else (s.feature, s.threshold, s.missing_left)
-        rows.append((*question, *n.children, n.value, 0.0 if s is None else s.gain, n.cover))
+        condition = (-1, 0.0, 0) if s is None else (s.feature, s.threshold, s.missing_left)
+        rows.append((*condition, *n.children, n.value, 0.0 if s is None else s.gain, n.cover))
     columns = zip(*rows, strict=True)
     arrays = [np.array(c, t) for c, t in zip(columns, NODE_ARRAYS.values(), strict=True)]
     return Tree(*arrays, category_sets=as_sets(nodes))

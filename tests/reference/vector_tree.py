@@ -55,9 +55,9 @@ def score(p: Problem, rows: Mask, l2: float = 0.0) -> float:
 def order_of(p: Problem, rows: Mask, codes: npt.NDArray[Any]) -> tuple[list[int], float]:
     """Return the bins of a node in order, and the share of the variance along this direction."""
     present = sorted(set(codes[rows & (codes >= 0)].tolist()))
-    members = [rows & (codes == b) for b in present]
-    h = np.array([p.hessian[m].sum(axis=0) for m in members])
-    points = np.array([p.gradient[m].sum(axis=0) for m in members])
+    masks = [rows & (codes == b) for b in present]
+    h = np.array([p.hessian[m].sum(axis=0) for m in masks])
+    points = np.array([p.gradient[m].sum(axis=0) for m in masks])
     points = points / (h + p.rules.category_smoothing)
     mass = h.sum(axis=1)
     centred = points - np.average(points, axis=0, weights=mass)

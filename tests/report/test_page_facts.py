@@ -59,9 +59,9 @@ def test_every_model_has_all_facts(facts, name):
 
 def test_scores_equal_those_of_the_function_scores(facts):
     model, X, y, weight = report_of("two classes")
-    ((name, told),) = facts("two classes").overview.scores
+    ((name, shown),) = facts("two classes").overview.scores
     assert name == ""
-    assert told == scores(model, X, y, sample_weight=weight).scores
+    assert shown == scores(model, X, y, sample_weight=weight).scores
 
 
 def test_every_target_has_scores(facts):
@@ -79,10 +79,10 @@ def test_shapley_values_sum_to_the_score(facts, name):
     total = rows.base + rows.shap.sum(axis=1) + rows.other_shap
     some = X.iloc[rows.row] if hasattr(X, "iloc") else X[rows.row]
     if name == "two classes":
-        said = model.decision_function(some)[:, np.newaxis]
+        expected = model.decision_function(some)[:, np.newaxis]
     else:
-        said = model.predict_proba(some) if name == "three classes" else model.predict(some)
-    np.testing.assert_allclose(total, said.reshape(len(some), -1), rtol=1e-5, atol=1e-4)
+        expected = model.predict_proba(some) if name == "three classes" else model.predict(some)
+    np.testing.assert_allclose(total, expected.reshape(len(some), -1), rtol=1e-5, atol=1e-4)
     known = model.predict_proba(some) if "classes" in name else model.predict(some).reshape(-1, 1)
     np.testing.assert_array_equal(rows.y_pred, known)
 
@@ -119,9 +119,9 @@ def test_rankings_equal_those_of_feature_importance(facts):
 
 def test_learning_curves_are_the_recorded_losses(facts):
     model, *_ = report_of("number")
-    told = facts("number").learning
-    assert told.chosen == model.best_iteration_
-    np.testing.assert_array_equal(told.validation, learning_curves(model).validation)
+    curves = facts("number").learning
+    assert curves.chosen == model.best_iteration_
+    np.testing.assert_array_equal(curves.validation, learning_curves(model).validation)
     assert facts("one tree").learning is None
 
 
@@ -197,9 +197,9 @@ def test_a_large_model_is_exported_in_part():
 def test_warnings_are_raised_once_and_kept():
     model, X, y, _ = report_of("number")
     strange = X.assign(kind="castle")
-    with pytest.warns(UserWarning, match="castle") as said:
+    with pytest.warns(UserWarning, match="castle") as caught:
         found = report_facts(model, strange, y)
-    assert len(said) == len(found.overview.notes)
+    assert len(caught) == len(found.overview.notes)
     assert any("castle" in note for note in found.overview.notes)
 
 

@@ -92,20 +92,20 @@ def test_class_shares_of_leaves_are_the_probabilities(fitted, name):
     model = fitted[name]
     X, *_ = frame(200, 1)
     by_leaf = {row["leaf"]: row for row in rules(model)}
-    for leaf, p, said in zip(
+    for leaf, p, label in zip(
         model.apply(X)[:, 0], model.predict_proba(X), model.predict(X), strict=True
     ):
         row = by_leaf[leaf]
         np.testing.assert_allclose([row[f"p({c})"] for c in model.classes_], p)
-        assert row["class"] == str(said)
+        assert row["class"] == str(label)
 
 
 def test_values_of_leaves_are_the_predictions(fitted):
     model = fitted["number"]
     X, *_ = frame(200, 1)
     by_leaf = {row["leaf"]: row["value"] for row in rules(model)}
-    said = [by_leaf[leaf] for leaf in model.apply(X)[:, 0]]
-    np.testing.assert_allclose(said, model.predict(X))
+    values = [by_leaf[leaf] for leaf in model.apply(X)[:, 0]]
+    np.testing.assert_allclose(values, model.predict(X))
 
 
 def test_additions_of_boosted_trees_make_the_prediction(fitted):
@@ -232,8 +232,8 @@ def test_dates_and_times_are_shown_as_text():
     assert "day &lt;= 2020-0" in export_svg(model)
     # The texts are the thresholds: they send the same rows left.
     split = tree_facts(model).nodes[0].split
-    said = pd.Timestamp(text.split("day <= ")[1].split(" or missing")[0])
-    assert (split.temporal_type, said.value) == ("date", split.threshold)
+    shown = pd.Timestamp(text.split("day <= ")[1].split(" or missing")[0])
+    assert (split.temporal_type, shown.value) == ("date", split.threshold)
     assert export_text(pickle.loads(pickle.dumps(model))) == text
 
 

@@ -70,9 +70,9 @@ def test_out_of_bag_predictions_come_from_models_without_the_row() -> None:
     for j, D in enumerate(samples(len(y))):
         out = np.setdiff1d(np.arange(len(y)), D)
         predicted[j, out] = KNeighborsRegressor(5).fit(X[D], y[D]).predict(X[out])
-        with_answer = ~np.isnan(predicted[: j + 1]).all(axis=0)
-        mean = np.nanmean(predicted[: j + 1][:, with_answer], axis=0)
-        path.append(np.mean((mean - y[with_answer]) ** 2))
+        with_prediction = ~np.isnan(predicted[: j + 1]).all(axis=0)
+        mean = np.nanmean(predicted[: j + 1][:, with_prediction], axis=0)
+        path.append(np.mean((mean - y[with_prediction]) ** 2))
     bagged = BaggingRegressor(
         KNeighborsRegressor(5), n_estimators=M, random_state=SEED, oob_score=True
     ).fit(X, y)

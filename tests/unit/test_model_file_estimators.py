@@ -154,8 +154,8 @@ def use(model: Any) -> None:
     )
     for name in QUESTIONS:
         if hasattr(model, name):
-            answer = getattr(model, name)(new)
-            for part in answer if name.startswith("staged") else [answer]:
+            result = getattr(model, name)(new)
+            for part in result if name.startswith("staged") else [result]:
                 if np.asarray(part).dtype.kind == "f" and not unbounded:
                     assert np.isfinite(part[:6]).all(), f"{name} of the file is not finite"
     model.fingerprint()

@@ -87,7 +87,7 @@ WRONG = {
     "no intercept any more": ("linear_facts", put(0, 0), "differ in length"),
     "more rank than columns": ("linear_facts", put(2, 5), "differ in length"),
     "a huge rank": ("linear_facts", put(2, 2**64 - 1), "differ in length"),
-    "a level of no intercept": ("offset", put(0, 1.0), "no intercept"),
+    "an offset without an intercept": ("offset", put(0, 1.0), "no intercept"),
 }
 
 

@@ -39,8 +39,8 @@ def made(seed, splits=7, *, whole=False):
 
 def leaves_of(tree, at):
     """Return the nodes that are leaves after pruning, by their old indices."""
-    answer = pruned_node_of(tree, at)
-    return frozenset(answer[tree.feature < 0].tolist())
+    new_leaf = pruned_node_of(tree, at)
+    return frozenset(new_leaf[tree.feature < 0].tolist())
 
 
 @SEEDS
@@ -131,12 +131,12 @@ def test_the_remaining_tree_predicts_the_same(seed, n_categories):
     inner = np.flatnonzero(~leaf)
     assert (small.left[inner] > inner).all()
     assert sorted([0, *small.left[inner], *small.right[inner]]) == list(range(len(small.feature)))
-    answer = pruned_node_of(tree, at)
+    new_leaf = pruned_node_of(tree, at)
     X = rng.integers(-3, 4, (50, 3)).astype(float)
     X[:, 2] = rng.integers(0, max(n_categories, 4), 50)
     for row in X:
         (old,), (new,) = fractions(tree, row), fractions(small, row)
-        assert small.value[new] == tree.value[answer[old]]
+        assert small.value[new] == tree.value[new_leaf[old]]
 
 
 def test_a_tree_that_is_pruned_at_its_root_is_a_leaf():
