@@ -62,7 +62,7 @@ TERMS = (
     Term("values_taken_as_missing", "missing_value_counts"),
     Term("features_known_only_as_missing", "constant_or_missing_features"),
     Term("judged_by_held_out_rows", "used_validation_rows"),
-    Term("oob_path_|member_errors_|estimators_columns_", "oob_errors_, estimator_errors_, …"),
+    Term("oob_path_|member_errors_|estimators_columns_", "oob_loss_, estimator_errors_, …"),
     # prose
     Term(
         r"(?<![Cc]ross-validation )(?<!cross_validation_)committees?(?!\.(?:md|py|png))",

@@ -19,7 +19,7 @@ from stagewise.data.categories.target_encoding import TargetEncoding
 from stagewise.data.feature import Feature
 from stagewise.data.features import Features
 from stagewise.data.reading.datetimes import format_datetime_short
-from stagewise.estimators.bases.scores import predict_scores
+from stagewise.estimators.bases.model_access import predict_scores
 from stagewise.export.tree_facts import tree_facts
 from stagewise.inspection import shap_values
 from stagewise.inspection.fitted_model import FittedModel
@@ -101,7 +101,9 @@ def test_paths_end_in_the_leaves_of_python(case):
     facts = [tree_facts(model, t) for t in range(result["nTrees"])]
     leaves = np.array([[path[-1] for path in paths] for paths in result["paths"]])
     if facts:
-        assert np.array_equal(leaves, model.apply(rows_again(model, columns)))
+        assert np.array_equal(
+            leaves, model.apply(rows_again(model, columns)).reshape(len(leaves), -1)
+        )
     for paths in result["paths"][:5]:
         for path, tree in zip(paths, facts, strict=True):
             assert path[0] == 0

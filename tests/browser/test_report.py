@@ -200,7 +200,7 @@ def test_tree_nodes_can_be_selected_by_keys(number):
     # The path of the chosen row equals that of Python.
     row = row_of(page)
     marked = page.eval_on_selector_all("#trees .node.on", "all => all.map(n => +n.dataset.id)")
-    assert max(marked) == model.apply(X.iloc[[row]])[0, 0]
+    assert max(marked) == model.apply(X.iloc[[row]]).reshape(-1)[0]
 
 
 def test_markup_in_data_stays_text(page, written):

@@ -52,7 +52,7 @@ def test_n_jobs_does_not_change_predictions(kind, way, estimator, table):
     np.testing.assert_array_equal(model.estimator_weights_, alone.estimator_weights_)
     if estimator == "boosted":
         assert model.fingerprint() == alone.fingerprint()
-    for name in ("oob_prediction_", "oob_errors_", "oof_prediction_", "estimator_errors_"):
+    for name in ("oob_prediction_", "oob_loss_", "oof_prediction_", "estimator_errors_"):
         assert hasattr(model, name) == hasattr(alone, name)
         if hasattr(model, name):
             np.testing.assert_array_equal(getattr(model, name), getattr(alone, name))
@@ -248,8 +248,8 @@ def test_the_out_of_bag_score_is_close_to_the_test_score(kind):
     y, y_test = target(kind, train), target(kind, test)
     model = kind(n_estimators=40, oob_score=True).fit(train.X, y)
     assert model.oob_score_ == pytest.approx(model.score(test.X, y_test), abs=0.05)
-    assert model.oob_errors_.shape == (40,)
-    assert model.oob_errors_[-1] < model.oob_errors_[0]
+    assert model.oob_loss_.shape == (40,)
+    assert model.oob_loss_[-1] < model.oob_loss_[0]
     assert model.estimator_errors_.shape == (40,)
 
 
@@ -259,7 +259,7 @@ def test_early_stopping_ends_when_the_out_of_bag_error_stops_improving(table):
     model.fit(table.X, table.number)
     m = len(model.estimators_)
     assert 5 < m < 200
-    path = model.oob_errors_ / np.var(table.number)
+    path = model.oob_loss_ / np.var(table.number)
     best = path[0]
     since = 0
     for value in path[1:]:
@@ -309,4 +309,4 @@ def test_a_second_fit_resets_the_measures(table):
     assert not any(hasattr(model, f"oob_{name}_") for name in ("score", "path", "prediction"))
     model.set_params(n_estimators=100, sampling="folds").fit(table.X, table.number)
     assert model.oof_prediction_.shape == (240,)
-    assert not hasattr(model, "oob_errors_")
+    assert not hasattr(model, "oob_loss_")

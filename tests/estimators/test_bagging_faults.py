@@ -219,3 +219,18 @@ def test_arguments_are_not_modified(table):
     assert base.random_state is None
     assert not hasattr(base, "tree_")
     assert model.estimator is base
+
+
+def test_columns_are_a_fraction_or_a_number(table):
+    def drawn(max_features):
+        model = BaggingRegressor(Ridge(), n_estimators=2, max_features=max_features)
+        return [None if c is None else len(c) for c in model.fit(*data).estimators_features_]
+
+    data = np.nan_to_num(table.X), table.number
+    n = table.X.shape[1]
+    assert drawn(1.0) == [None, None]
+    assert drawn(1) == [1, 1]
+    assert drawn(np.int64(3)) == drawn(3 / n) == [3, 3]
+    assert drawn(n) == [n, n]
+    with pytest.raises(InvalidParameterError, match=f"'max_features' .* but X has {n} columns"):
+        drawn(n + 1)

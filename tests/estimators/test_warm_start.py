@@ -229,3 +229,18 @@ def test_another_custom_loss_is_an_error():
     model.fit(table.X, table.number).set_params(loss=OtherLoss(), n_estimators=3)
     with pytest.raises(ValueError, match="loss='OneLoss', but now it is 'OtherLoss'"):
         model.fit(table.X, table.number)
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [{"monotonic_cst": [1, 0]}, {"interaction_cst": [[0], [1]]}],
+    ids=lambda c: next(iter(c)),
+)
+def test_constraints_that_earlier_trees_do_not_have_are_refused(constraint):
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    model = GradientBoostingRegressor(n_estimators=2, warm_start=True).fit(X, X[:, 0])
+    model.set_params(n_estimators=4, **constraint)
+    with pytest.raises(ValueError, match="would not hold for its earlier trees"):
+        model.fit(X, X[:, 0])
+    model.set_params(warm_start=False).fit(X, X[:, 0])
+    assert model.set_params(warm_start=True, n_estimators=6).fit(X, X[:, 0]).n_iter_ == 6

@@ -30,7 +30,7 @@ def test_contributions_add_up_to_the_score(name):
 @pytest.mark.parametrize("name", MODELS)
 def test_paths_end_in_the_leaf_of_the_core(name):
     model, X = fitted(name), mixed()[:5]
-    leaves = model.apply(X)
+    leaves = model.apply(X).reshape(5, -1)
     for i in range(5):
         found = decision_path(model, X.iloc[[i]])
         assert [p.nodes[-1] for p in sorted(found.paths, key=lambda p: p.tree)] == list(leaves[i])

@@ -16,7 +16,7 @@ from stagewise import (
     export_text,
     rules,
 )
-from stagewise.estimators.bases.scores import read_rows, score_columns
+from stagewise.estimators.bases.model_access import read_rows, score_columns
 from stagewise.inspection import (
     accumulated_effects,
     decision_path,
@@ -172,7 +172,7 @@ def test_rounds_and_paths_add_up_to_the_score(models: dict[str, Any]) -> None:
         total = rounds.base.copy()
         for one in path.paths:
             total[one.output] += one.value[0]
-            assert list(one.nodes[-1:]) == [model.apply(X[:1])[0, one.tree]]
+            assert list(one.nodes[-1:]) == [model.apply(X[:1]).reshape(-1)[one.tree]]
             lines = ensemble.trees[one.tree].linear_leaves
             assert bool(one.linear_features) == (lines is not None and one.nodes[-1] in lines.node)
         np.testing.assert_allclose(total, score[0])

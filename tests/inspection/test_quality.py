@@ -246,13 +246,13 @@ def test_learning_curves_of_forests_and_bagging_are_out_of_bag_losses():
     X, y = mixed()[["a", "d"]], targets(mixed())["number"]
     forest = RandomForestRegressor(n_estimators=9).fit(X, y)
     found = learning_curves(forest)
-    np.testing.assert_array_equal(found.out_of_bag, forest.oob_loss_path_)
+    np.testing.assert_array_equal(found.out_of_bag, forest.oob_loss_)
     assert (found.validation, found.unit, found.chosen) == (None, "trees", 9)
     forest.fit(X, y, X_val=X, y_val=y)
     np.testing.assert_array_equal(learning_curves(forest).validation, forest.validation_loss_)
     ensemble = BaggingRegressor(LinearRegression(), n_estimators=6, oob_score=True).fit(X, y)
     found = learning_curves(ensemble)
-    np.testing.assert_array_equal(found.out_of_bag, ensemble.oob_errors_)
+    np.testing.assert_array_equal(found.out_of_bag, ensemble.oob_loss_)
     assert found.unit == "members"
 
 

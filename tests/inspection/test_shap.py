@@ -32,7 +32,7 @@ from stagewise import (
     RandomForestRegressor,
 )
 from stagewise.boosting.progress import ProgressLines
-from stagewise.estimators.bases.scores import is_average
+from stagewise.estimators.bases.model_access import is_average
 from stagewise.inspection import (
     decision_path,
     memory_limits,

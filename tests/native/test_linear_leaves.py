@@ -17,7 +17,7 @@ from reference.core import bin_table, forest_of, rules_of
 from reference.linear_leaves import fit_linear_leaf, path_features
 from reference.tree import Rules, leaf_of
 from stagewise._native import Columns, Gradients, Grower, LeafModels, Workers, supported_isas
-from stagewise.learners.histogram_tree import tree_of
+from stagewise.learners.tree_learner import tree_of
 from stagewise.trees.linear_leaves import LinearLeafSlopes
 
 pytestmark = pytest.mark.native

@@ -26,7 +26,7 @@ from stagewise._native import (
     Workers,
     learn_cuts,
 )
-from stagewise.learners.histogram_tree import tree_of
+from stagewise.learners.tree_learner import tree_of
 from stagewise.model.ensemble import Ensemble
 from stagewise.trees.tree import NODE_ARRAYS, Tree
 

@@ -79,7 +79,7 @@ def holds(condition, cell):
 def test_the_rule_of_a_leaf_holds_for_its_rows_and_no_others(fitted, name):
     model = fitted[name]
     X, *_ = frame(200, 1)
-    leaf = model.apply(X)[:, 0]
+    leaf = model.apply(X)
     found = leaf_rules(tree_facts(model))
     assert len(found) == model.get_n_leaves()
     for place, row in enumerate(X.to_dict("records")):
@@ -93,7 +93,7 @@ def test_class_shares_of_leaves_are_the_probabilities(fitted, name):
     X, *_ = frame(200, 1)
     by_leaf = {row["leaf"]: row for row in rules(model)}
     for leaf, p, label in zip(
-        model.apply(X)[:, 0], model.predict_proba(X), model.predict(X), strict=True
+        model.apply(X), model.predict_proba(X), model.predict(X), strict=True
     ):
         row = by_leaf[leaf]
         np.testing.assert_allclose([row[f"p({c})"] for c in model.classes_], p)
@@ -104,7 +104,7 @@ def test_values_of_leaves_are_the_predictions(fitted):
     model = fitted["number"]
     X, *_ = frame(200, 1)
     by_leaf = {row["leaf"]: row["value"] for row in rules(model)}
-    values = [by_leaf[leaf] for leaf in model.apply(X)[:, 0]]
+    values = [by_leaf[leaf] for leaf in model.apply(X)]
     np.testing.assert_allclose(values, model.predict(X))
 
 

@@ -81,7 +81,7 @@ def test_out_of_bag_predictions_come_from_models_without_the_row() -> None:
         bagged.oob_prediction_[known], np.nanmean(predicted[:, known], axis=0)
     )
     assert np.isnan(bagged.oob_prediction_[~known]).all()
-    np.testing.assert_allclose(bagged.oob_errors_, path)
+    np.testing.assert_allclose(bagged.oob_loss_, path)
     np.testing.assert_allclose(
         bagged.oob_score_, 1 - path[-1] * known.sum() / np.sum((y[known] - y[known].mean()) ** 2)
     )

@@ -26,12 +26,12 @@ def bagging() -> None:
     errors = [np.mean((p - y_test) ** 2) for p in model.staged_predict(X_test)]
     number = range(1, 201)
     left.plot(number, errors, color=BLUE, label="test rows")
-    left.plot(number, model.oob_errors_, color=ORANGE, label="out-of-bag rows")
+    left.plot(number, model.oob_loss_, color=ORANGE, label="out-of-bag rows")
     left.axhline(9.0, color=GREY, ls="--")
     left.text(200, 9.1, "noise", ha="right", va="bottom", color=GREY)
     left.set(xlabel="trees", ylabel="squared error", xscale="log", ylim=(8, 32))
     left.legend()
-    print(f"  200 trees: test {errors[-1]:.2f}, out of bag {model.oob_errors_[-1]:.2f}")
+    print(f"  200 trees: test {errors[-1]:.2f}, out of bag {model.oob_loss_[-1]:.2f}")
     estimators = {
         "large tree": DecisionTreeRegressor(random_state=0),
         "tree of depth 4": DecisionTreeRegressor(max_depth=4, random_state=0),

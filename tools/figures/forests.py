@@ -19,7 +19,7 @@ def random_forest() -> None:
     errors = [np.mean((p - y_test) ** 2) for p in forest.staged_predict(X_test)]
     number = range(1, 301)
     left.plot(number, errors, color=BLUE, label="test rows")
-    left.plot(number, 2 * forest.oob_loss_path_, color=ORANGE, label="out-of-bag rows")
+    left.plot(number, 2 * forest.oob_loss_, color=ORANGE, label="out-of-bag rows")
     boosted = GradientBoostingRegressor(n_estimators=300, max_depth=3, early_stopping="cv")
     error = np.mean((boosted.fit(X, y).predict(X_test) - y_test) ** 2)
     left.axhline(error, color=GREEN, lw=1)
@@ -28,7 +28,7 @@ def random_forest() -> None:
     left.text(300, 9.1, "noise", ha="right", va="bottom", color=GREY)
     left.set(xlabel="trees", ylabel="squared error", xscale="log", ylim=(8, 32))
     left.legend()
-    print(f"  300 trees: test {errors[-1]:.2f}, out of bag {2 * forest.oob_loss_path_[-1]:.2f}")
+    print(f"  300 trees: test {errors[-1]:.2f}, out of bag {2 * forest.oob_loss_[-1]:.2f}")
     print(f"  boosting: {error:.2f}")
     columns = range(1, X.shape[1] + 1)
     for kind, colour, name in (

@@ -122,19 +122,23 @@ def make_fold_samples(folds: Folds, sample: RowSet) -> Iterator[BagSample]:
         yield BagSample(number, train, weight[train], held, weight[held])
 
 
-def draw_columns(fraction: float, n_columns: int, seed: int, number: int) -> Indices | None:
+def draw_columns(
+    max_features: float | int, n_columns: int, seed: int, number: int
+) -> Indices | None:
     """Return the columns of a base estimator, increasing; None: all.
 
     Parameters
     ----------
-    fraction : float
-        In (0, 1]: the fraction of the columns, drawn without replacement; at least one column.
+    max_features : float or int
+        The fraction (float, in (0, 1]; at least one column) or the number (int) of columns, which
+        are drawn without replacement.
     n_columns : int
         The number of columns.
     seed, number : int
         The seed and the number of the estimator: the key of the draw.
     """
-    if fraction == 1.0:
+    if isinstance(max_features, float) and max_features == 1.0:
         return None
+    wanted = max_features if isinstance(max_features, int) else round(max_features * n_columns)
     order = np.random.default_rng([seed, number, COLUMNS]).permutation(n_columns)
-    return np.sort(order[: max(1, round(fraction * n_columns))])
+    return np.sort(order[: max(1, wanted)])

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, is_classifier, is_regressor
 
-from stagewise.bagging.base import BAGGING_RULES, BaseBagging
+from stagewise.bagging.base import BaseBagging
+from stagewise.bagging.parameters import BAGGING_RULES
 from stagewise.data import as_frequencies, check_weight, read_labels, read_target, read_weight
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.r_squared import ScoredByR2
@@ -58,8 +59,9 @@ class BaggingRegressor(ScoredByR2, BaseBagging):
         for early stopping; for all others the held-out fold only measures the error.
     max_samples : float, default=1.0
         The fraction of the rows, or of the groups, in a bag; see `sampling`.
-    max_features : float, default=1.0
-        The fraction of the columns that a base estimator is fitted to, drawn without replacement.
+    max_features : float or int, default=1.0
+        The columns that a base estimator is fitted to, drawn without replacement: a fraction
+        (float; 1.0: all) or a number (int).
         Parameters of the base estimator that name columns by position refer to the drawn columns.
     cv : int, splitter or list of pairs of indices, default=5
         The folds of sampling="folds": their number, a scikit-learn splitter, or the folds.
@@ -94,7 +96,7 @@ class BaggingRegressor(ScoredByR2, BaseBagging):
     oob_prediction_, oob_score_ : array of shape (n_rows,) and float
         The out-of-bag predictions (NaN for a row that is in every bag), and their R²; with
         `oob_score` or `early_stopping`.
-    oob_errors_ : array of shape (n_estimators,)
+    oob_loss_ : array of shape (n_estimators,)
         The mean squared error of the out-of-bag rows for 1, 2, ... base estimators.
     oof_prediction_, oof_score_ : array of shape (n_rows,) and float
         The out-of-fold predictions and their R²; with sampling="folds".
@@ -126,7 +128,7 @@ class BaggingRegressor(ScoredByR2, BaseBagging):
         combine: str = "average",
         sampling: str = "bootstrap",
         max_samples: float = 1.0,
-        max_features: float = 1.0,
+        max_features: float | int = 1.0,
         cv: Any = 5,
         oob_score: bool = False,
         early_stopping: bool = False,
@@ -204,7 +206,7 @@ n_iter_no_change, random_state, n_jobs
         The out-of-bag and the out-of-fold predictions, in the form of `predict_proba`.
     oob_score_, oof_score_ : float
         Their accuracies.
-    oob_errors_, estimator_errors_ : array of shape (n_estimators,)
+    oob_loss_, estimator_errors_ : array of shape (n_estimators,)
         Error rates.
     estimators_, estimators_features_, estimator_weights_, n_features_in_, feature_names_in_, \
 seed_, fit_report_
@@ -231,7 +233,7 @@ seed_, fit_report_
         combine: str = "average",
         sampling: str = "bootstrap",
         max_samples: float = 1.0,
-        max_features: float = 1.0,
+        max_features: float | int = 1.0,
         cv: Any = 5,
         oob_score: bool = False,
         early_stopping: bool = False,

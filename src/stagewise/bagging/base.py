@@ -13,7 +13,6 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import partial
 from os import PathLike
-from types import MappingProxyType
 from typing import Any, Self
 
 import joblib
@@ -37,6 +36,7 @@ from stagewise.bagging.base_estimators import (
 from stagewise.bagging.combination import OutOfSample, WeightedSum, normalize_weights
 from stagewise.bagging.common_warnings import warn_of_common
 from stagewise.bagging.parallel import parallel_map
+from stagewise.bagging.parameters import BAGGING_USES
 from stagewise.boosting.stopping import EarlyStopping
 from stagewise.data import Feature, Features, UnknownCategories
 from stagewise.data.categories.categories import Categories
@@ -58,11 +58,10 @@ from stagewise.validation.messages import (
     short_repr,
     warn_caller,
 )
-from stagewise.validation.parameters import RULES, Use, check_parameters
-from stagewise.validation.rules import OneOf
+from stagewise.validation.parameters import check_parameters
 from stagewise.workers import thread_count
 
-__all__ = ["BAGGING_RULES", "BaseBagging"]
+__all__ = ["BaseBagging"]
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -70,17 +69,11 @@ Matrix = npt.NDArray[np.float64]
 SMALL = 10_000
 """Up to this number of predictions (rows times estimators), one thread is faster than several."""
 
-BAGGING_RULES = MappingProxyType(
-    {
-        "sampling": OneOf(("bootstrap", "uniform", "group", "folds")),
-        "max_features": RULES["subsample"],
-        "early_stopping": RULES["warm_start"],
-    }
-)
+
 FITTED = (
     "oob_prediction_",
     "oob_score_",
-    "oob_errors_",
+    "oob_loss_",
     "oof_prediction_",
     "oof_score_",
     "estimator_errors_",
@@ -93,15 +86,7 @@ class BaseBagging(LibraryEstimator):
 
     estimator: Any
     n_jobs: Any
-    _uses = (
-        Use(
-            ("n_estimators", "max_samples", "oob_score", "early_stopping"),
-            "sampling",
-            lambda sampling: sampling != "folds",
-            "set the number of estimators with cv",
-        ),
-        Use(("n_iter_no_change", "tol"), "early_stopping", bool, "set early_stopping=True"),
-    )
+    _uses = BAGGING_USES
 
     @abstractmethod
     def _read_target(
@@ -170,6 +155,12 @@ class BaseBagging(LibraryEstimator):
         passed = PassthroughReader(type(self).__name__).read(X)
         header = passed.header
         assert header is not None
+        if isinstance(params["max_features"], int) and params["max_features"] > header.n:
+            raise InvalidParameterError(
+                f"The parameter 'max_features' of {type(self).__name__} is "
+                f"{params['max_features']}, but X has {header.n} columns. Pass a smaller number, "
+                "or 1.0 for all columns."
+            )
         target, weight, classes = self._read_target(y, sample_weight, passed.n_rows)
         self._check_weight(params["estimator"], weight)
         collected = self._check_values(params, passed.X)
@@ -235,7 +226,7 @@ class BaseBagging(LibraryEstimator):
         columns: their parameters then refer to positions among these.
         """
         estimator = params["estimator"]
-        if not isinstance(estimator, ModelEstimator) or params["max_features"] < 1.0:
+        if not isinstance(estimator, ModelEstimator) or _draws_columns(params["max_features"]):
             return []
         with collect_warnings() as collected:
             FeatureReader(InputSpec.of(check_parameters(estimator)), type(self).__name__).read(X)
@@ -308,7 +299,7 @@ class BaseBagging(LibraryEstimator):
             self.__dict__.pop(name, None)
         if errors:
             self.estimator_errors_ = held.unit * np.array(errors)
-            self.oob_errors_ = held.unit * np.array(path)
+            self.oob_loss_ = held.unit * np.array(path)
         constant = sum(type(e.estimator) is DummyClassifier for e in fitted)
         return {"estimators_fitted": len(fitted), "estimators_with_one_class": constant}
 
@@ -318,9 +309,9 @@ class BaseBagging(LibraryEstimator):
         """Set the out-of-bag or out-of-fold predictions and their score."""
         folds = params["sampling"] == "folds"
         if folds:
-            del self.oob_errors_  # the order of folds has no meaning
+            del self.oob_loss_  # the order of folds has no meaning
         elif not self._needs_oob(params):
-            self.__dict__.pop("oob_errors_", None)
+            self.__dict__.pop("oob_loss_", None)
             return
         predicted = held.prediction
         predicted = predicted[:, 0] if self._kind.classes is None else predicted
@@ -411,8 +402,9 @@ class BaseBagging(LibraryEstimator):
             rows = make_sampling(p).description.replace("per round", "per estimator")
             number = f"{p['n_estimators']} estimators"
             number += ", early stopping by out-of-bag rows" if p["early_stopping"] else ""
-        fraction = p["max_features"]
-        columns = "all columns" if fraction == 1.0 else f"{fraction:.0%} of the columns"
+        drawn = p["max_features"]
+        some = f"{drawn} columns" if isinstance(drawn, int) else f"{drawn:.0%} of the columns"
+        columns = some if _draws_columns(drawn) else "all columns"
         base = describe_object(p["estimator"])
         return (
             f"{rows} x {columns} x {base} x {number} x {p['combine']}"
@@ -428,6 +420,11 @@ class BaseBagging(LibraryEstimator):
             tags.input_tags.categorical = theirs.categorical
             tags.input_tags.sparse = theirs.sparse
         return tags
+
+
+def _draws_columns(max_features: float | int) -> bool:
+    """Return whether base estimators get some of the columns; 1 is one column, 1.0 is all."""
+    return isinstance(max_features, int) or max_features < 1.0
 
 
 def _categorical_features(

@@ -124,8 +124,8 @@ class EstimatorTrainer:
         The kind of prediction.
     seed : int
         The seed of everything that is drawn.
-    max_features : float
-        The fraction of the columns that an estimator is fitted to.
+    max_features : float or int
+        The fraction, or the number, of the columns that an estimator is fitted to.
     predicts_held : bool
         Whether the out-of-sample rows are predicted.
     stops_early : bool
@@ -140,7 +140,7 @@ class EstimatorTrainer:
     y: npt.NDArray[Any]
     kind: PredictionKind
     seed: int
-    max_features: float = 1.0
+    max_features: float | int = 1.0
     predicts_held: bool = False
     stops_early: bool = False
     threads: int = 1

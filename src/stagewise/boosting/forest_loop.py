@@ -19,7 +19,7 @@ import numpy.typing as npt
 from stagewise._native import ForestGrower, GrownTree
 from stagewise.boosting.loop import EncodedRows
 from stagewise.boosting.monitor import Monitor
-from stagewise.learners.histogram_tree import tree_of
+from stagewise.learners.tree_learner import tree_of
 from stagewise.losses import Loss
 from stagewise.losses.base import squeeze_outputs
 from stagewise.model.ensemble import Ensemble

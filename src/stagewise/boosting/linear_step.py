@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from stagewise._native import Gradients, residual_quantile
 from stagewise.boosting.steps import Step, StepInput, StepResult, newton, tree_of
-from stagewise.learners.histogram_tree import BoundTree, GrownTerm
+from stagewise.learners.tree_learner import BoundTree, GrownTerm
 from stagewise.trees.linear_leaves import LinearLeafSlopes
 
 __all__ = ["linear_leaves"]

@@ -19,8 +19,8 @@ from scipy.optimize import minimize_scalar
 
 from stagewise._native import Gradients, Workers
 from stagewise.boosting.sampling import Bag
-from stagewise.learners.histogram_tree import BoundTree, GrownTerm
 from stagewise.learners.learner import BoundLearner, Term
+from stagewise.learners.tree_learner import BoundTree, GrownTerm
 from stagewise.losses import BoundLoss, Loss
 from stagewise.losses.base import squeeze_outputs
 from stagewise.losses.logarithm import MAX_LOG_RATIO, MAX_STEP, exact_log

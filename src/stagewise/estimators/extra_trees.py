@@ -13,6 +13,7 @@ from stagewise.estimators.bases.forest import (
     ForestClassifierMixin,
     ForestRegressorMixin,
 )
+from stagewise.estimators.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from stagewise.validation.parameters import suggests_names
 
 __all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor"]
@@ -74,7 +75,9 @@ verbose, callbacks, class_weight
         every bag.
     oob_score_ : float
         Their accuracy.
-    oob_loss_path_ : array
+    estimators_ : list of decision trees
+        The trees, each with the predictions of one tree; made when they are read.
+    oob_loss_ : array
         The mean out-of-bag loss after one, two, … trees.
     model_, n_iter_, feature_importances_, n_features_in_, feature_names_in_, fit_report_, \
 classes_
@@ -90,6 +93,7 @@ classes_
     """
 
     _random_thresholds = True
+    _tree_class = DecisionTreeClassifier
 
     @suggests_names
     def __init__(
@@ -202,7 +206,9 @@ verbose, callbacks
         The out-of-bag predictions of the training rows; NaN for rows that are in every bag.
     oob_score_ : float
         Their R².
-    oob_loss_path_ : array
+    estimators_ : list of decision trees
+        The trees, each with the predictions of one tree; made when they are read.
+    oob_loss_ : array
         The mean out-of-bag loss after one, two, … trees.
     model_, n_iter_, feature_importances_, n_features_in_, feature_names_in_, fit_report_
         As in `GradientBoostingRegressor`; n_iter_ is the number of trees.
@@ -217,6 +223,7 @@ verbose, callbacks
     """
 
     _random_thresholds = True
+    _tree_class = DecisionTreeRegressor
 
     @suggests_names
     def __init__(

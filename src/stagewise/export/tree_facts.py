@@ -16,7 +16,7 @@ from stagewise.data import Features
 from stagewise.data.categories.categories import Category
 from stagewise.data.reading.datetimes import TemporalType
 from stagewise.data.reading.wide_integers import threshold_as_integer
-from stagewise.estimators.bases.scores import is_average
+from stagewise.estimators.bases.model_access import is_average
 from stagewise.inspection.fitted_model import FittedModel
 from stagewise.model.model import Model
 from stagewise.trees.tree import Tree

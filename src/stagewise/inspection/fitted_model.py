@@ -19,13 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 from stagewise._native import Columns, Workers
 from stagewise.data import check_weight
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.bases.scores import (
-    ModelScores,
+from stagewise.estimators.bases.model_access import (
     is_average,
     predict_scores,
     read_rows,
     score_columns,
 )
+from stagewise.estimators.bases.scores import ModelScores
 from stagewise.inspection.encoded_rows import EncodedRows
 from stagewise.model.model import Model
 from stagewise.validation.messages import short_repr, warn_caller

@@ -20,7 +20,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from stagewise._native import Gradients, Workers
-from stagewise.learners.histogram_tree import NodeSums
+from stagewise.learners.tree_learner import NodeSums
 
 __all__ = [
     "BoundEstimator",

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Gradients, Workers
-from stagewise.learners.histogram_tree import NodeSums
+from stagewise.learners.tree_learner import NodeSums
 
 __all__ = ["BoundLearner", "Learner", "Term"]
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from stagewise._native import Gradients, Workers
 from stagewise.data.target_scale import exact_mean
-from stagewise.learners.histogram_tree import NodeSums
+from stagewise.learners.tree_learner import NodeSums
 from stagewise.linear.design import Design
 from stagewise.linear.terms import linear_trees
 from stagewise.trees.tree import Tree

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 
-from stagewise.estimators.bases.scores import predict_scores
+from stagewise.estimators.bases.model_access import predict_scores
 from stagewise.inspection.fitted_model import FittedModel, Vector
 
 __all__ = ["Link", "link_of"]

@@ -18,7 +18,7 @@ from stagewise.data.reading.column import Column
 from stagewise.data.reading.datetimes import TemporalType, format_datetime
 from stagewise.data.reading.frame import open_frame
 from stagewise.data.reading.table import Table, exact_array
-from stagewise.estimators.bases.scores import is_average
+from stagewise.estimators.bases.model_access import is_average
 from stagewise.inspection.encoded_rows import sample_rows
 from stagewise.inspection.fitted_model import FittedModel, Vector
 from stagewise.inspection.shap.values import ShapValues, shap_values

@@ -17,7 +17,7 @@ from stagewise.boosting.loop import Boosting, EncodedRows, boost
 from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.recipe import BoundRecipe
 from stagewise.boosting.sampling import OnlyRows
-from stagewise.learners.histogram_tree import version_of
+from stagewise.learners.tree_learner import version_of
 from stagewise.losses import Loss
 from stagewise.losses.base import repeat_score
 from stagewise.model.model import Model

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_matrix, hstack
 
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.boosting import check_fit_arguments
 from stagewise.estimators.bases.classifier import ClassifierPredictions
+from stagewise.estimators.bases.decision_paths import decision_paths
 from stagewise.estimators.bases.fit_mixin import FitMixin
 from stagewise.estimators.bases.forest_importance import (
     Bags,
@@ -27,19 +30,21 @@ from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.bases.r_squared import r_squared
 from stagewise.estimators.bases.regressor import RegressorPredictions
 from stagewise.estimators.bases.report_mixin import ReportMixin
-from stagewise.estimators.bases.scores import ModelScores, TreeAttributes
+from stagewise.estimators.bases.scores import ModelScores
+from stagewise.estimators.bases.tree_attributes import TreeAttributes
 from stagewise.estimators.parameters.make_specs import forest_spec
 from stagewise.estimators.parameters.tree_needs import check_sparse, reads_sparse
 from stagewise.learners.histogram_tree import feature_share
 from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, SquaredError
 from stagewise.model.model import Model
+from stagewise.options import SplitSearch
 from stagewise.training.describe import describe_forest, other_parameters
 from stagewise.training.forest_trainer import check_averages, train_forest
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import ForestResult
 from stagewise.training.specs import FitContext, ForestSpec
 from stagewise.validation.messages import short_repr, warn_caller
-from stagewise.validation.parameters import all_parameters, check_parameter
+from stagewise.validation.parameters import all_parameters, check_parameter, default_parameters
 from stagewise.validation.rules import Number, OneOf, feature_count, flag
 from stagewise.workers import make_workers
 
@@ -74,6 +79,8 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
     """Base class of forests; see `RandomForestRegressor` for the parameters."""
 
     _is_average = True
+    _tree_class: Any
+    """The estimator of a single tree."""
     _random_thresholds = False
 
     def _spec(self, params: dict[str, Any]) -> ForestSpec:
@@ -118,7 +125,7 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         self, result: ForestResult, data: TrainingData, params: dict[str, Any]
     ) -> dict[str, Any]:
         """Set the out-of-bag predictions; NaN for rows that are in every bag."""
-        for name in ("oob_prediction_", "oob_score_", "oob_loss_path_"):
+        for name in ("oob_prediction_", "oob_score_", "oob_loss_"):
             self.__dict__.pop(name, None)
         average, train = result.oob_average, data.train
         if average is None or not _keeps_out_of_bag(params):
@@ -138,7 +145,7 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         if known.any():
             self.oob_score_ = self._quality(train.y[known], predicted[known], weight)
         if not result.used_validation_rows:
-            self.oob_loss_path_ = self.model_.valid_loss
+            self.oob_loss_ = self.model_.valid_loss
         return {"rows_in_every_bag": in_every_bag}
 
     def _adopt(self, model: Model) -> None:
@@ -220,6 +227,56 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         kept = [f for f in order if found.mean[f] > threshold * found.error[f]] or order[:1]
         names = self._fitted().features.names
         return kept if names is None else [names[f] for f in kept]
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The trees as fitted decision trees, whose mean is the prediction; made anew each time.
+
+        A tree has the parameters of the forest that it shares.
+        """
+        model = self._fitted()
+        ensemble, n = model.ensemble, len(model.ensemble.trees)
+        shared = set(default_parameters(self._tree_class)) - {"n_iter_no_change", "tol"}
+        params = {name: v for name, v in all_parameters(self).items() if name in shared}
+        params["split"] = SplitSearch(
+            method=params["split"], random_thresholds=self._random_thresholds
+        )
+        if params["split"].method == "exact":
+            del params["max_bins"]
+        return [
+            self._tree_class._from_model(  # noqa: SLF001
+                replace(
+                    model,
+                    ensemble=replace(ensemble, trees=[tree.with_values(tree.value * n)]),
+                    train_loss=np.empty(0),
+                    valid_loss=np.empty(0),
+                ),
+                params,
+                {"seed": self.seed_},
+            )
+            for tree in ensemble.trees
+        ]
+
+    def decision_path(self, X: Any) -> tuple[csr_matrix, npt.NDArray[np.int64]]:
+        """Return the nodes on the paths of rows through all trees, as scikit-learn does.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        indicator : csr_matrix of shape (n_rows, n_nodes)
+            1 for each node that a row passes.
+        n_nodes_ptr : int64 array of shape (n_trees + 1,)
+            The columns of tree i are those from n_nodes_ptr[i] to n_nodes_ptr[i + 1].
+        """
+        leaves, trees = self.apply(X), self._fitted().ensemble.trees
+        first = np.cumsum([0, *(len(tree.feature) for tree in trees)], dtype=np.int64)
+        paths = [decision_paths(tree, leaves[:, i]) for i, tree in enumerate(trees)]
+        nothing = csr_matrix((len(leaves), 0), dtype=np.int64)
+        return csr_matrix(hstack(paths, format="csr")) if paths else nothing, first
 
     def recipe(self) -> str:
         """Return the fit in one line: criterion x trees x rows x average."""

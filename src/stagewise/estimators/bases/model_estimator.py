@@ -1,7 +1,8 @@
 """The base class of estimators whose model can be saved to a file.
 
-An estimator is its parameters and one `Model`. Every fitted attribute is derived from the model, so
-a fitted, a loaded and an unpickled estimator are the same.
+An estimator is its parameters and one `Model`. Predictions and explanations read the model only, so
+they are the same for a fitted, a loaded and an unpickled estimator. Facts about the fit, such as
+`fit_report_`, are kept by pickles, not by files.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scores of rows by a model, leaves of rows, and importances by gain."""
+"""Scores of rows by a model."""
 
 from __future__ import annotations
 
@@ -13,14 +13,7 @@ from stagewise.model.model import Model
 from stagewise.validation.parameters import check_parameter
 from stagewise.workers import make_workers
 
-__all__ = [
-    "ModelScores",
-    "TreeAttributes",
-    "is_average",
-    "predict_scores",
-    "read_rows",
-    "score_columns",
-]
+__all__ = ["ModelScores"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -89,79 +82,3 @@ class ModelScores:
             first, n = m * ensemble.trees_per_round, ensemble.trees_per_round
             ensemble.forest.add_scores(workers, columns, first, first + n, out.reshape(-1))
             yield out.copy()
-
-
-class TreeAttributes:
-    """Estimators whose terms are trees: leaves of rows, and importances by gain."""
-
-    n_jobs: Any
-
-    if TYPE_CHECKING:  # defined by the other bases of an estimator
-
-        def _fitted(self) -> Model: ...
-
-        def _match(self, model: Model, X: Any) -> Any: ...
-
-    @property
-    def feature_importances_(self) -> Vector:
-        """Each feature's share of the gain of all splits; sums to 1, or all 0 without a split.
-
-        The gain of a target-encoded column is divided equally among the features that it encodes.
-        """
-        model = self._fitted()
-        flat = model.ensemble.flat()
-        inner = flat["feature"] >= 0
-        gains_by_column = np.bincount(
-            flat["feature"][inner],
-            weights=flat["gain"][inner],
-            minlength=len(model.features.sources),
-        )
-        gains = np.zeros(model.features.n)
-        for gain, sources in zip(gains_by_column, model.features.sources, strict=True):
-            gains[list(sources)] += gain / len(sources)
-        total = gains.sum()
-        return np.asarray(gains / total if total > 0 else gains, dtype=np.float64)
-
-    def apply(self, X: Any) -> npt.NDArray[np.int32]:
-        """Return the node number of the leaf that each row reaches, shape (n_rows, n_trees)."""
-        model = self._fitted()
-        columns = model.features.append_encoded(core_columns(self._match(model, X)))
-        out = np.empty((columns.n_rows, len(model.ensemble.trees)), dtype=np.int32)
-        model.ensemble.forest.leaves(make_workers(self.n_jobs), columns, out.reshape(-1))
-        return out
-
-
-def is_average(estimator: Any) -> bool:
-    """Return whether predictions are means over the trees of a forest, not sums."""
-    return bool(estimator._is_average)  # noqa: SLF001
-
-
-def read_rows(estimator: Any, X: Any) -> Any:
-    """Return the columns of rows as the model of a fitted estimator reads them.
-
-    Categories and wide integers are numbers.
-
-    Returns
-    -------
-    array of shape (n_rows, n_features), list of arrays, or SparseCells of a sparse matrix
-        It may share memory with X: do not write to it.
-    """
-    return estimator._match(estimator._fitted(), X)  # noqa: SLF001
-
-
-def score_columns(estimator: Any, columns: Any) -> Vector:
-    """Return F of rows that `read_rows` has read, shape (n_rows, n_outputs)."""
-    return np.asarray(estimator._score_values(estimator._fitted(), columns))  # noqa: SLF001
-
-
-def predict_scores(estimator: Any, score: Vector) -> Vector:
-    """Return the predictions of scores: numbers, or probabilities of classes.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted.
-    score : float64 array of shape (n_rows, n_outputs)
-        F(x), as `model_.ensemble.score` returns it.
-    """
-    return np.asarray(estimator._predict_scores(estimator._fitted(), score))  # noqa: SLF001

@@ -19,7 +19,7 @@ from stagewise.boosting.recipe import Recipe
 from stagewise.boosting.steps import Step
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.boosting import BaseBoosting
-from stagewise.estimators.bases.scores import TreeAttributes
+from stagewise.estimators.bases.tree_attributes import TreeAttributes
 from stagewise.estimators.parameters.learner_rules import check_tree
 from stagewise.estimators.parameters.make_specs import BOOSTING_USES
 from stagewise.learners.estimator import check_learner

@@ -16,11 +16,13 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
+from stagewise.estimators.bases.decision_paths import decision_paths
 from stagewise.estimators.bases.fit_mixin import FitMixin
 from stagewise.estimators.bases.forest import FOREST_RULES, set_average_tags
 from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.bases.report_mixin import ReportMixin
-from stagewise.estimators.bases.scores import ModelScores, TreeAttributes
+from stagewise.estimators.bases.scores import ModelScores
+from stagewise.estimators.bases.tree_attributes import TreeAttributes
 from stagewise.estimators.parameters.make_specs import single_tree_spec
 from stagewise.estimators.parameters.tree_needs import check_sparse
 from stagewise.learners.histogram_tree import feature_share
@@ -252,15 +254,12 @@ class BaseDecisionTree(ReportMixin, FitMixin, TreeAttributes, ModelScores, Model
         if tree is None:
             n_rows = self._score(X).shape[0]
             return csr_matrix(np.ones((n_rows, 1), dtype=np.int64))
-        n_nodes = len(tree.feature)
-        above = csr_matrix((n_nodes, n_nodes), dtype=np.int64).tolil()
-        above[0, 0] = 1
-        for nodes in nodes_by_depth(tree):
-            for node in nodes[tree.feature[nodes] >= 0].tolist():
-                for child in (int(tree.left[node]), int(tree.right[node])):
-                    above[child] = above[node]
-                    above[child, child] = 1
-        return above.tocsr()[self.apply(X)[:, 0]]
+        return decision_paths(tree, self.apply(X))
+
+    def apply(self, X: Any) -> npt.NDArray[np.int32]:
+        """Return the node number of the leaf that each row reaches, shape (n_rows,)."""
+        leaves = super().apply(X)
+        return leaves[:, 0] if leaves.shape[1] else np.zeros(len(leaves), dtype=np.int32)
 
     def fingerprint(self) -> str:
         """Return a hash of the model: equal for equal models, on every machine."""

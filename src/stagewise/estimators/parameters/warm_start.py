@@ -17,10 +17,14 @@ from stagewise.losses import Loss
 from stagewise.model.model import Model
 from stagewise.options import OrderedTargetEncoding, flatten_options
 from stagewise.training.reading.training_data import TrainingData
+from stagewise.validation.equality import equal_values
+from stagewise.validation.messages import short_repr
 
 __all__ = ["check_continues", "fixed_parameters", "model_to_continue"]
 
 ANEW = "Fit with warm_start=False to start a new model."
+CONSTRAINTS = ("monotonic_cst", "interaction_cst")
+"""Rules that hold for a model only if they hold for all of its trees."""
 
 
 def model_to_continue(estimator: Any, params: Mapping[str, Any]) -> Model | None:
@@ -71,6 +75,7 @@ def fixed_parameters(params: Mapping[str, Any], loss: Loss) -> dict[str, Any]:
         **{name: getattr(loss, name) for name in loss.parameter_names},
         "category_encoding": "target" if by_target else encoding,
         "n_orderings": encoding.n_orderings if by_target else 1,
+        **{name: params.get(name) for name in CONSTRAINTS},
     }
 
 
@@ -118,12 +123,20 @@ def check_continues(
     for name in ("loss", *loss.parameter_names):
         _check_same(name, fixed.get(name), now[name])
     encoded = bool(previous.features.target_encodings)
-    before = "target" if encoded else "sets"
-    if now["category_encoding"] not in ("auto", fixed.get("category_encoding")):
-        _check_same("category_encoding", before, now["category_encoding"])
     if encoded:
         check_need(flatten_options(params), "category_encoding", "target")
+    if now["category_encoding"] not in ("auto", fixed.get("category_encoding")):
+        before = "target" if encoded else "sets"
+        _check_same("category_encoding", before, now["category_encoding"])
+    if encoded:
         _check_same("n_orderings", fixed.get("n_orderings"), now["n_orderings"])
+    for name in CONSTRAINTS:
+        if now[name] is not None and not equal_values(fixed.get(name), now[name]):
+            raise ValueError(
+                f"warm_start continues a model that was fitted with {name}="
+                f"{short_repr(fixed.get(name))}, so {short_repr(now[name])} would not hold for its "
+                f"earlier trees. {ANEW}"
+            )
 
 
 def _check_same(name: str, before: Any, now: Any) -> None:

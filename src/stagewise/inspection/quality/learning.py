@@ -132,7 +132,7 @@ def learning_curves(estimator: Any) -> LearningCurves:
 
 def _of_bagging(estimator: BaseBagging, kind: str) -> LearningCurves:
     n = len(getattr(estimator, "estimators_", ()))
-    path = getattr(estimator, "oob_errors_", None)
+    path = getattr(estimator, "oob_loss_", None)
     if not n or path is None:
         raise ValueError(
             f"This {kind} {'has no out-of-bag losses' if n else 'is not fitted'}. "

@@ -14,7 +14,8 @@ from stagewise.boosting.linear_step import linear_leaves
 from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.steps import Step
 from stagewise.errors import InvalidParameterError
-from stagewise.learners.histogram_tree import HistogramTree, TreeLearner
+from stagewise.learners.histogram_tree import HistogramTree
+from stagewise.learners.tree_learner import TreeLearner
 from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model

@@ -1,0 +1,43 @@
+"""The rules of the parameters of bagging estimators."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from stagewise.validation.parameters import RULES, Use
+from stagewise.validation.rules import Number, OneOf
+
+__all__ = ["BAGGING_RULES", "BAGGING_USES"]
+
+
+def _column_count(value: Any) -> float | int:
+    """Return a fraction or a number of columns, as scikit-learn takes them."""
+    try:
+        if isinstance(value, (float, np.floating)):
+            return float(Number(0.0, 1.0, open_low=True)(value))
+        return int(Number(1, whole=True)(value))
+    except ValueError:
+        raise ValueError(
+            "a whole number of columns, at least 1, or a fraction above 0.0 and at most 1.0"
+        ) from None
+
+
+BAGGING_RULES = MappingProxyType(
+    {
+        "sampling": OneOf(("bootstrap", "uniform", "group", "folds")),
+        "max_features": _column_count,
+        "early_stopping": RULES["warm_start"],
+    }
+)
+BAGGING_USES = (
+    Use(
+        ("n_estimators", "max_samples", "oob_score", "early_stopping"),
+        "sampling",
+        lambda sampling: sampling != "folds",
+        "set the number of estimators with cv",
+    ),
+    Use(("n_iter_no_change", "tol"), "early_stopping", bool, "set early_stopping=True"),
+)

@@ -1,0 +1,68 @@
+"""Attributes of estimators whose terms are trees: leaves of rows, and importances by gain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.data.bins import core_columns
+from stagewise.model.model import Model
+from stagewise.workers import make_workers
+
+__all__ = ["TreeAttributes"]
+
+Vector = npt.NDArray[np.float64]
+
+
+class TreeAttributes:
+    """Estimators whose terms are trees: leaves of rows, and importances by gain."""
+
+    n_jobs: Any
+
+    if TYPE_CHECKING:  # defined by the other bases of an estimator
+        _is_average: bool
+
+        def _fitted(self) -> Model: ...
+
+        def _match(self, model: Model, X: Any) -> Any: ...
+
+    @property
+    def feature_importances_(self) -> Vector:
+        """Each feature's share of the gain of all splits; sums to 1, or all 0 without a split.
+
+        The gain of a target-encoded column is divided equally among the features that it encodes.
+        """
+        model = self._fitted()
+        flat = model.ensemble.flat()
+        inner = flat["feature"] >= 0
+        gains_by_column = np.bincount(
+            flat["feature"][inner],
+            weights=flat["gain"][inner],
+            minlength=len(model.features.sources),
+        )
+        gains = np.zeros(model.features.n)
+        for gain, sources in zip(gains_by_column, model.features.sources, strict=True):
+            gains[list(sources)] += gain / len(sources)
+        total = gains.sum()
+        return np.asarray(gains / total if total > 0 else gains, dtype=np.float64)
+
+    def apply(self, X: Any) -> npt.NDArray[np.int32]:
+        """Return the node number of the leaf that each row reaches in every tree.
+
+        Returns
+        -------
+        int32 array
+            As in scikit-learn: of shape (n_rows,) for a single tree, (n_rows, n_trees) for forests,
+            (n_rows, n_rounds) for boosted regressors, and (n_rows, n_rounds, trees per round) for
+            boosted classifiers and for several targets.
+        """
+        model = self._fitted()
+        columns = model.features.append_encoded(core_columns(self._match(model, X)))
+        out = np.empty((columns.n_rows, len(model.ensemble.trees)), dtype=np.int32)
+        ensemble = model.ensemble
+        ensemble.forest.leaves(make_workers(self.n_jobs), columns, out.reshape(-1))
+        if self._is_average or (model.classes is None and ensemble.trees_per_round == 1):
+            return out
+        return out.reshape(len(out), ensemble.n_rounds, ensemble.trees_per_round)
