@@ -299,7 +299,7 @@ def test_text_may_be_a_category_type_in_new_data_and_vice_versa() -> None:
 
 def test_columns_are_matched_by_name_in_any_order() -> None:
     features = learned(pd.DataFrame({"x": [1.0, 2.0], "c": pd.Categorical(["a", "b"])}))
-    X = pl.DataFrame({"id": ["not looked at"], "c": ["b"], "x": [7.0]})
+    X = pl.DataFrame({"id": ["not read"], "c": ["b"], "x": [7.0]})
     assert matched(features, X) == [[7], [1]]
 
 

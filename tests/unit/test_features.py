@@ -99,7 +99,7 @@ def test_one_dimension_is_refused_at_predict() -> None:
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
 def test_frame_columns_are_matched_by_name(make) -> None:
     features = learned(make({"a": [1.0], "b": [2.0]}))
-    X = make({"id": ["not looked at"], "b": [20.0], "a": [10.0]})
+    X = make({"id": ["not read"], "b": [20.0], "a": [10.0]})
     assert matched(features, X) == [[10.0, 20.0]]
 
 

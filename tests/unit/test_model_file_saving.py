@@ -170,7 +170,7 @@ def test_saving_through_a_link_changes_the_file_and_keeps_the_link(saved: Path) 
 
 def test_a_protected_file_is_not_replaced(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved.chmod(0o444)
-    # The user who runs the tests may have all permissions.
+    # The tests may run with all permissions (root).
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(PermissionError, match="protected"):
         write_model(saved, NEW)
