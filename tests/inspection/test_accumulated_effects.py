@@ -194,7 +194,7 @@ def test_only_interacting_features_have_a_large_h():
     np.testing.assert_allclose(found.h, 0, atol=1e-7)
 
 
-def test_h_with_the_brute_method():
+def test_the_brute_method_gives_h_of_predictions():
     X, model = mixed()[:60], fitted("a number")
     brute = interactions(model, X, ["a", "b"], method="brute")
     predicted = {}

@@ -66,7 +66,7 @@ def model() -> Any:
 
 
 @pytest.mark.parametrize("name", OF_MODELS)
-def test_models_that_are_not_fitted_are_refused(name: str) -> None:
+def test_models_that_are_not_fitted_estimators_are_refused(name: str) -> None:
     call = OF_MODELS[name]
     with pytest.raises(NotFittedError, match="not fitted yet"):
         call(GradientBoostingRegressor(), X)

@@ -165,7 +165,7 @@ def test_unknown_names_are_errors(classes, draw, message):
         draw(classes)
 
 
-def test_output_without_a_name_and_plots_without_rows_are_errors(why):
+def test_the_name_of_a_single_output_and_plots_without_rows_are_errors(why):
     with pytest.raises(InvalidParameterError, match="this model has one output"):
         why.beeswarm(output="prediction")
     with pytest.raises(ValueError, match="no rows to plot"):

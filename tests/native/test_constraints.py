@@ -120,7 +120,7 @@ def test_threads_do_not_matter(threads: int) -> None:
     assert same_trees(grow(X, g, h, rules, **more), grow(X, g, h, rules, threads=threads, **more))
 
 
-def test_changed_leaf_values_are_made_monotone() -> None:
+def test_given_leaf_values_are_made_monotone() -> None:
     X, g, h = make_data(5, 300, 2)
     workers = Workers(1)
     bins, _ = bin_table(workers, X)

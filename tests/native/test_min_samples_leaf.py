@@ -162,7 +162,7 @@ SQUARED = {"hessian_bound": 1.0, "hessian_is_weight": True}
 
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
 @pytest.mark.parametrize("least", [1.0, 3.0, 7.0, 20.0])
-def test_the_option_that_the_hessian_is_the_weight_changes_nothing(
+def test_a_known_constant_hessian_gives_the_same_tree(
     workers: Workers, least: float, weights: str
 ) -> None:
     rng = np.random.default_rng(4)

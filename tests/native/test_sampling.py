@@ -238,7 +238,7 @@ def test_importances_sum_squares_over_outputs(workers):
     np.testing.assert_allclose(out, expected, rtol=1e-6)
 
 
-def test_derivatives_can_be_multiplied_only_once(workers):
+def test_gradients_that_no_loss_has_filled_are_refused(workers):
     pairs = Gradients(3)
     with pytest.raises(ValueError, match="filled by a loss"):
         pairs.multiply(workers, None, np.ones(3, dtype=np.float32))

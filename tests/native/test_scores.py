@@ -212,7 +212,7 @@ def test_a_value_missing_only_at_predict_follows_the_default_direction(workers: 
     np.testing.assert_array_equal(scores, reference.predict(tree, other))
 
 
-def test_changed_leaf_values_are_added_to_the_scores(workers: Workers) -> None:
+def test_given_leaf_values_are_added_to_the_scores(workers: Workers) -> None:
     rng = np.random.default_rng(8)
     X = rng.normal(size=(200, 2))
     growth = Growth(workers, bin_table(workers, X)[0], None, Rules(max_leaves=6))

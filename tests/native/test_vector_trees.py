@@ -256,7 +256,7 @@ def test_all_arrays_of_a_tree_are_valid() -> None:
     assert all(len(getattr(tree, name)) == 9 for name in NODE_ARRAYS)
 
 
-def test_histograms_beyond_the_memory_limit_are_not_kept() -> None:
+def test_histograms_beyond_the_memory_limit_change_no_tree() -> None:
     rng = np.random.default_rng(0)
     data = Data(0, n=900, outputs=1500)
     data.X = rng.normal(size=(900, 3))

@@ -54,7 +54,7 @@ def test_the_normal_approximation_is_close():
 
 
 @pytest.mark.parametrize("method", ["exact", "normal"])
-def test_voters_without_errors_give_no_error(method):
+def test_majority_of_probabilities_zero_and_one(method):
     assert majority_vote_accuracy(7, 1.0, method=method) == 1.0
     assert majority_vote_accuracy(7, 0.0, method=method) == 0.0
     np.testing.assert_array_equal(

@@ -243,7 +243,7 @@ def test_categories_without_rows_are_not_known() -> None:
     assert categories(learned(X)) == [("a", "b")]
 
 
-def test_rows_of_weight_zero_add_no_categories() -> None:
+def test_unused_rows_add_no_categories() -> None:
     X = pl.DataFrame({"c": ["a", "b", "c", "d"]})
     rows, weight = np.array([0, 2, 3], dtype=np.uint32), np.array([1.0, 1.0, 0.0, 2.0])
     assert categories(learned(X, "text", rows=rows)) == [("a", "c", "d")]

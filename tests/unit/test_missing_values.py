@@ -178,7 +178,7 @@ def test_each_column_of_a_frame_is_compared_in_its_own_type(make, n_copies: int)
     assert table.taken_as_missing == {0: n_copies, 1: n_copies, 2: n_copies}
 
 
-def test_columns_with_nulls_have_both() -> None:
+def test_nulls_and_missing_values_are_both_missing() -> None:
     X = pl.DataFrame({"i": [None, -999, BIG], "f": [None, -999.0, 0.5]})
     for frame in (X, X.to_arrow(), X.to_pandas(use_pyarrow_extension_array=True)):
         assert cells(read(frame, -999)) == [[None, None, BIG], [None, None, 0.5]]
@@ -192,7 +192,7 @@ def test_a_missing_value_does_not_make_a_column_wide() -> None:
         assert cells(table) == [[None, 7]]
 
 
-def test_missing_objects_do_not_prevent_a_numeric_type() -> None:
+def test_a_missing_fraction_does_not_prevent_exact_integers() -> None:
     assert cells(read(np.array([[BIG], [-999.5], [3]], object), -999.5)) == [[BIG, None, 3]]
 
 

@@ -120,7 +120,7 @@ def test_reduced_error_pruning_gives_the_tree_with_the_fewest_errors(seed):
 
 @SEEDS
 @pytest.mark.parametrize("n_categories", [0, 5, 64, 130])
-def test_the_remaining_tree_predicts_the_same(seed, n_categories):
+def test_a_pruned_tree_predicts_the_values_of_its_nodes(seed, n_categories):
     rng = np.random.default_rng(seed)
     tree = random_tree(seed, 25, n_categories=n_categories)
     at = (tree.feature >= 0) & (rng.random(len(tree.feature)) < 0.3)

@@ -157,7 +157,7 @@ def test_objects_are_refused() -> None:
         read(X)
 
 
-def test_no_rows_are_accepted_with_the_option() -> None:
+def test_no_rows_are_accepted_with_allow_empty() -> None:
     table = read(sp.csr_array((0, 3)), allow_empty=True)
     assert (table.n_rows, table.n_features) == (0, 3)
 

@@ -245,7 +245,7 @@ def test_input_without_two_dimensions_is_refused(X: object, words: str) -> None:
         read(X)
 
 
-def test_no_rows_are_accepted_with_the_option() -> None:
+def test_no_rows_are_accepted_with_allow_empty() -> None:
     table = read_table(np.zeros((0, 3)), caller="Model", allow_empty=True)
     assert (table.n_rows, table.n_features) == (0, 3)
     table = read_table(pd.DataFrame(columns=["a", "b"]), caller="Model", allow_empty=True)

@@ -86,7 +86,7 @@ def test_a_target_of_another_length_is_refused() -> None:
 
 
 @pytest.mark.parametrize("read", [read_target, read_labels])
-def test_a_missing_target_is_refused(read) -> None:
+def test_target_none_is_refused(read) -> None:
     with pytest.raises(ValueError, match="requires y to be passed, but the target y is None"):
         read(None, 3)
 
