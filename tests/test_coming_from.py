@@ -22,7 +22,7 @@ def test_the_page_is_written_from_the_table() -> None:
 
 
 @pytest.mark.parametrize("library", page.SIDES)
-def test_our_program_runs(library: str) -> None:
+def test_stagewise_programs_of_the_page_run(library: str) -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"age": rng.normal(size=300), "city": rng.integers(0, 9, 300)})
     X["job"] = rng.integers(0, 5, 300)

@@ -15,7 +15,7 @@ from stagewise import (
 )
 
 
-def test_three_trees_agree():
+def test_linear_leaves_of_three_trees_equal_lightgbms():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 40, size=(4000, 3)) / 8.0
     y = np.sin(X[:, 0]) * 3 + X[:, 1] * (X[:, 2] > 2) + rng.normal(size=4000) / 10

@@ -42,7 +42,7 @@ def tree_of(root: dict[str, Any]) -> Tree:
     )
 
 
-def test_contributions_agree():
+def test_shapley_values_equal_lightgbms():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 8))
     y = X[:, 0] * X[:, 1] + np.sin(3 * X[:, 2]) + rng.normal(size=3000) / 10

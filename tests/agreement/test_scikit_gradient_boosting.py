@@ -46,7 +46,7 @@ def share_close(a: np.ndarray, b: np.ndarray, within: float) -> float:
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "huber", "quantile"])
-def test_regression(loss: str) -> None:
+def test_regression_losses_equal_scikit_learn(loss: str) -> None:
     X, y = make_table()
     own, theirs = {}, {}
     if loss in ("huber", "quantile"):
@@ -63,7 +63,7 @@ def test_regression(loss: str) -> None:
     assert share_close(a, b, 0.25 * y.std()) > 0.95
 
 
-def test_two_classes_by_log_loss() -> None:
+def test_log_loss_of_two_classes_equals_scikit_learn() -> None:
     X, y = make_table()
     codes = (y > 1).astype(int)
     a = GradientBoostingClassifier(**OURS).fit(X, codes)
@@ -71,7 +71,7 @@ def test_two_classes_by_log_loss() -> None:
     np.testing.assert_allclose(a.decision_function(X), b.decision_function(X), atol=1e-3)
 
 
-def test_many_classes_by_log_loss() -> None:
+def test_log_loss_of_many_classes_equals_scikit_learn() -> None:
     # The first residuals have few values, so splits tie, and they break ties at random; weights of
     # many values leave none. A minimum number of rows in a leaf is a minimum weight for us, so none
     # is set; leaves of single rows then differ after seven rounds.
@@ -85,7 +85,7 @@ def test_many_classes_by_log_loss() -> None:
     np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), atol=1e-6)
 
 
-def test_two_classes_by_exponential_loss() -> None:
+def test_exponential_loss_of_two_classes_equals_scikit_learn() -> None:
     # Their leaf is one Newton step, ours the exact optimum, ½ log of the odds of the weights.
     X, y = make_table()
     codes = (y > 1).astype(int)

@@ -32,7 +32,7 @@ def train(run, folder, name="t.csv", *more):
     return model, json.loads(out)
 
 
-def test_text_is_learned_from_as_categories(run, towns):
+def test_text_columns_are_categorical(run, towns):
     model, result = train(run, towns)
     assert result["categories"] == {"flag": 2}
     assert result["dropped"] == []
@@ -108,7 +108,7 @@ def test_unknown_categories_are_errors_with_handle_unknown_error(run, towns, tmp
     fails(run("predict", model, tmp_path / "t.csv"), "'flag' has unknown categories", "'maybe'")
 
 
-def test_text_where_numbers_were_is_refused(run, towns, tmp_path):
+def test_text_in_a_numeric_column_is_refused(run, towns, tmp_path):
     model, _ = train(run, towns)
     (tmp_path / "t.csv").write_text("area,flag,zip\nlarge,yes,7\n")
     fails(run("predict", model, tmp_path / "t.csv"), "text in 'area'", "trained on numbers")

@@ -126,7 +126,7 @@ def test_a_remedy_is_accepted_by_the_estimator_that_the_message_names(kind: type
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_name_is_one_of_the_library(library: str) -> None:
+def test_every_name_is_a_parameter_of_its_library(library: str) -> None:
     known = LIBRARIES[library]() | ONLY_NATIVE.get(library, set()) | OLDER.get(library, set())
     named = {name for name, found in FOREIGN_NAMES.items() if library in found.libraries}
     assert named - known == set()
@@ -175,7 +175,7 @@ MESSAGES = {
 
 
 @pytest.mark.parametrize("name", MESSAGES)
-def test_the_message_names_ours(name: str) -> None:
+def test_the_message_has_our_parameter_name(name: str) -> None:
     kind, words = MESSAGES[name]
     with pytest.raises(TypeError, match=rf"{kind.__name__} has no parameter '{name}'.*"):
         kind(**{name: 1})
@@ -183,7 +183,7 @@ def test_the_message_names_ours(name: str) -> None:
         kind(**{name: 1})
 
 
-def test_a_name_that_an_estimator_lacks_is_explained_too() -> None:
+def test_the_message_names_an_estimator_that_has_the_parameter() -> None:
     with pytest.raises(
         TypeError,
         match=r"LightGBM; LinearRegression has no such parameter, but GradientBoostingRegressor "
@@ -192,7 +192,7 @@ def test_a_name_that_an_estimator_lacks_is_explained_too() -> None:
         LinearRegression(num_leaves=31)
 
 
-def test_set_params_names_ours() -> None:
+def test_the_message_of_set_params_has_our_parameter_name() -> None:
     with pytest.raises(ValueError, match=r"'num_leaves'.*max_leaf_nodes"):
         GradientBoostingRegressor().set_params(num_leaves=31)
 

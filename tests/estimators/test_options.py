@@ -196,7 +196,7 @@ def test_a_search_chooses_among_options(table):
 
 @BOTH
 @EVERY_OPTION
-def test_options_come_back_from_files_and_pickles(kind, name, table, tmp_path):
+def test_options_are_restored_from_files_and_pickles(kind, name, table, tmp_path):
     parameter, option, _ = OPTIONS[name]
     model = make(kind, name).fit(table.X, target(kind, table))
     model.save(tmp_path / "model.stgw")
@@ -208,7 +208,7 @@ def test_options_come_back_from_files_and_pickles(kind, name, table, tmp_path):
 
 
 @pytest.mark.parametrize("value", [np.bool_(True), np.int8(3), 3.0, "cv", False])
-def test_early_stopping_comes_back_from_a_file(value, table, tmp_path):
+def test_early_stopping_is_restored_from_a_file(value, table, tmp_path):
     model = quick(GradientBoostingRegressor, early_stopping=value).fit(table.X, table.number)
     model.save(tmp_path / "model.stgw")
     assert stagewise.load(tmp_path / "model.stgw").early_stopping == value
@@ -222,7 +222,7 @@ SPLITTERS = (
 
 
 @pytest.mark.parametrize("splitter", SPLITTERS, ids=lambda value: type(value).__name__)
-def test_a_splitter_of_scikit_learn_comes_back_from_a_file(splitter, table, tmp_path):
+def test_a_splitter_of_scikit_learn_is_restored_from_a_file(splitter, table, tmp_path):
     pruned = {"pruning": "cost_complexity", "max_depth": 3}
     for model, name in (
         (quick(GradientBoostingRegressor, early_stopping=splitter), "early_stopping"),
@@ -259,7 +259,7 @@ COLLECTIONS = {
 
 
 @pytest.mark.parametrize(("params", "read"), COLLECTIONS.values(), ids=COLLECTIONS)
-def test_arrays_and_sets_come_back_from_a_file_as_lists(params, read, table, tmp_path):
+def test_arrays_and_sets_are_restored_from_a_file_as_lists(params, read, table, tmp_path):
     model = quick(GradientBoostingRegressor, **params).fit(table.X, table.number)
     model.save(tmp_path / "model.stgw")
     other = stagewise.load(tmp_path / "model.stgw")
@@ -280,7 +280,7 @@ def test_a_custom_loss_can_only_be_pickled(table, tmp_path):
             model.save(tmp_path / "model.stgw")
 
 
-def test_a_loss_with_a_number_comes_back_from_a_file(table, tmp_path):
+def test_a_loss_with_a_parameter_is_restored_from_a_file(table, tmp_path):
     loss = stagewise.losses.Tweedie(power=1.2)
     model = quick(GradientBoostingRegressor, loss=loss).fit(table.X, table.number)
     model.save(tmp_path / "model.stgw")
@@ -321,7 +321,7 @@ MORE_BAD = [
 
 @BOTH
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_value_names_the_option_and_its_parameter(kind, name, table):
+def test_error_names_the_option_and_its_parameter(kind, name, table):
     values, words = BAD[name]
     model = make(kind, name).set_params(
         **{f"{OPTIONS[name][0]}__{own}": value for own, value in values.items()}
@@ -358,7 +358,7 @@ def test_an_option_of_another_parameter_is_refused(table):
         GradientBoostingRegressor(dropout=Dart).fit(table.X, table.number)
 
 
-def test_numbers_of_approx_need_approx(table):
+def test_parameters_of_approx_need_the_method_approx(table):
     with pytest.raises(InvalidParameterError, match=r"'sketch_eps' of SplitSearch has no effect"):
         GradientBoostingRegressor(split=SplitSearch(sketch_eps=0.1)).fit(table.X, table.number)
 
@@ -401,7 +401,7 @@ def test_messages_offer_no_option_that_the_estimator_refuses():
 
 
 @BOTH
-def test_there_are_at_most_40_parameters(kind):
+def test_every_estimator_has_at_most_40_parameters(kind):
     assert len(inspect.signature(kind).parameters) <= 40
 
 

@@ -150,7 +150,7 @@ def test_axes_of_effects_have_durations(model, X, ax):
     assert ticks(ax.xaxis) == ["00:00:00", "2 d", "4 d"]
 
 
-def test_axes_of_surfaces_have_both(model, X, ax):
+def test_axes_of_surfaces_have_dates_and_durations(model, X, ax):
     partial_dependence(model, X, ["day", "at"], grid_resolution=5, max_samples=50).plot(ax)
     assert "2020-01-01" in ticks(ax.xaxis)
     assert "12:00:00" in ticks(ax.yaxis)

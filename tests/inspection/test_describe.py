@@ -140,7 +140,7 @@ def test_the_strongest_pairs_come_first():
 # ---- measures ------------------------------------------------------------------------------------
 
 
-def test_correlations_are_scipys():
+def test_correlations_equal_scipys():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(2, 300))
     y = y + x
@@ -164,7 +164,7 @@ def test_the_correlation_ratio_is_r_of_the_category_means():
     assert correlation_ratio(codes, y) == pytest.approx(np.sqrt(means.var(ddof=0) / y[known].var()))
 
 
-def test_cramers_v_is_scipys():
+def test_cramers_v_equals_scipys():
     rng = np.random.default_rng(0)
     a = rng.integers(0, 4, 300)
     b = (a + rng.integers(0, 3, 300)) % 5
@@ -172,7 +172,7 @@ def test_cramers_v_is_scipys():
     assert cramers_v(a, b) == pytest.approx(slow)
 
 
-def test_mutual_information_is_scikit_learns():
+def test_mutual_information_equals_scikit_learns():
     rng = np.random.default_rng(0)
     a = rng.integers(0, 4, 300)
     b = (a + rng.integers(0, 3, 300)) % 5

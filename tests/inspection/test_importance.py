@@ -155,7 +155,7 @@ def test_a_continued_model_has_the_importance_of_an_uninterrupted_one():
 # ---- permutation ---------------------------------------------------------------------------------
 
 
-def test_permutation_is_the_mean_growth_of_the_loss():
+def test_permutation_importance_is_the_mean_increase_of_the_loss():
     X, y = mixed(), targets(mixed())["number"]
     model = fitted("a number")
     found = permutation_importance(model, X, y, n_repeats=3, random_state=5)
@@ -174,7 +174,7 @@ def test_permutation_is_the_mean_growth_of_the_loss():
 
 
 @pytest.mark.parametrize("loss", ["log_loss", "error", "auc"])
-def test_losses_of_classes(loss):
+def test_permutation_importance_by_losses_of_classes(loss):
     X, y = mixed(), targets(mixed())["two"]
     found = permutation_importance(fitted("two classes"), X, y, loss=loss)
     assert found.features[found.order[0]] == "a"

@@ -261,6 +261,6 @@ ARGUMENTS: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize(("call", "words"), ARGUMENTS.values(), ids=ARGUMENTS)
-def test_the_error_for_another_argument_names_ours(call: Callable[[], Any], words: str) -> None:
+def test_the_error_for_a_foreign_argument_has_our_name(call: Callable[[], Any], words: str) -> None:
     with pytest.raises((TypeError, ValueError), match=words):
         call()

@@ -273,7 +273,7 @@ def test_a_model_without_recorded_losses_is_an_error():
 # ---- plots ---------------------------------------------------------------------------------------
 
 
-def test_every_plot():
+def test_every_plot_can_be_drawn():
     two, number = predictions_of("two classes"), predictions_of("a number")
     found = Thresholds.of(two)
     facts = [found, found.roc(), found.precision_recall(), found.cost(1, 3), Calibration.of(two)]

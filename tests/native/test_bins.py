@@ -59,7 +59,7 @@ def test_codes_equal_the_reference(
     assert bins.code_bytes == (1 if max(map(len, cuts)) + 2 <= 256 else 2)
 
 
-def test_a_column_that_repeats_one_cell_is_read(workers: Workers) -> None:
+def test_a_column_with_stride_zero_is_read(workers: Workers) -> None:
     X = np.broadcast_to(np.array([[1.5, np.nan]]), (300, 2))
     assert X.strides == (0, 8)
     bins = Bins(workers, Columns(X), [np.array([1.0, 1.5, 2.0]), np.array([0.0])])

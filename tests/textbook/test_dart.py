@@ -88,7 +88,7 @@ every_drop = pytest.mark.parametrize("drop", DROPS.values(), ids=DROPS)
 
 @every_drop
 @pytest.mark.parametrize("rate", [1.0, 0.3])
-def test_squared_error(drop, rate):
+def test_dart_of_squared_error_equals_the_paper(drop, rate):
     model = GradientBoostingRegressor(learning_rate=rate, **SHARED, dropout=drop).fit(X, NUMBER)
     start = np.full((1, len(NUMBER)), NUMBER.mean())
     residuals = lambda F: (F - NUMBER, np.ones_like(F))  # noqa: E731
@@ -97,7 +97,7 @@ def test_squared_error(drop, rate):
 
 
 @every_drop
-def test_two_classes(drop):
+def test_dart_of_two_classes_equals_the_paper(drop):
     y = CODES == 2
     model = GradientBoostingClassifier(learning_rate=0.3, **SHARED, dropout=drop).fit(X, y)
 

@@ -122,7 +122,7 @@ def given(params: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("params", "times_of", "_"), WAYS.values(), ids=WAYS)
-def test_squared_error(params, times_of, _):
+def test_sampled_squared_error_equals_the_paper(params, times_of, _):
     model = GradientBoostingRegressor(**SHARED, **params).fit(X, NUMBER, **given(params))
     start = np.full((1, len(NUMBER)), NUMBER.mean())
     # The estimator's λ of a leaf is added to sums of h = 1 of targets in any unit: the same.
@@ -131,7 +131,7 @@ def test_squared_error(params, times_of, _):
 
 
 @pytest.mark.parametrize(("params", "_", "times_of"), WAYS.values(), ids=WAYS)
-def test_two_classes(params, _, times_of):
+def test_sampled_two_classes_equal_the_paper(params, _, times_of):
     y = CODES == 2
     model = GradientBoostingClassifier(**SHARED, **params).fit(X, y, **given(params))
     start = np.full((1, len(y)), np.log(y.mean() / (1 - y.mean())))

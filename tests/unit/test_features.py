@@ -167,7 +167,7 @@ def test_training_rows_become_ranks_and_missing_ones_nan() -> None:
     np.testing.assert_array_equal(column, [2, 0, np.nan, 1])
 
 
-def test_small_integers_are_ranked_where_wide_ones_were_learned() -> None:
+def test_small_integers_of_a_wide_feature_are_ranked() -> None:
     features = learned([[BIG], [BIG + 2], [0]])
     assert features[0].cuts.tolist() == [2**52, BIG + 1]
     assert matched(features, [[2**52], [2**52 + 1], [-5]]) == [[0], [1], [0]]

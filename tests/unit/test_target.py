@@ -396,7 +396,7 @@ def test_a_range_beyond_float64_is_refused() -> None:
         TargetScale.learn(np.array([-1e308, 1e308]))
 
 
-def test_a_target_too_far_from_the_training_ones_is_refused() -> None:
+def test_a_target_too_far_from_the_training_targets_is_refused() -> None:
     scale = TargetScale.learn(np.array([-1e-300, 1e-300]))
     with pytest.raises(ValueError, match=r"y holds 1e\+308 at row 1"):
         scale.standardise(np.array([0.0, 1e308]))
