@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import stagewise
 from estimators.tables import make_table, quick
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
-from stagewise.losses import AbsoluteError, Logistic, Loss, Multinomial, SquaredError
+from stagewise.losses import AbsoluteError, Logistic, Loss, Multinomial, Poisson, SquaredError
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +128,18 @@ BROKEN = {
         broken(derivatives=lambda y, s: (s, s * np.inf)),
         "hessians that are not finite",
     ),
+    "a matrix of losses": (
+        broken(loss=lambda y, s: (y[:, np.newaxis] - s) ** 2),
+        r"loss returned the shape \(500, 500\); expected \(500,\)",
+    ),
+    "one array of derivatives": (
+        broken(derivatives=lambda y, s: s - y),
+        "derivatives returned ndarray; expected two arrays",
+    ),
+    "scores that are changed": (
+        broken(derivatives=lambda y, s: (np.subtract(s, y, out=s), s * 0 + 1)),
+        "read-only",
+    ),
     "negative hessians": (
         broken(derivatives=lambda y, s: (s - y, s * 0 - 1)),
         r"negative hessian \(-1\)",
@@ -177,3 +190,100 @@ def test_a_diverging_fit_is_an_error(table):
     model = GradientBoostingRegressor(learning_rate=3.0, n_estimators=3000, l2_regularization=0)
     with pytest.raises(ValueError, match=r"loss became (inf|nan) in round \d+.*learning_rate"):
         model.fit(table.X, table.number)
+
+
+class Gaussian(Loss):
+    """The negative log-likelihood of a normal distribution; scores are mean and log deviation."""
+
+    n_outputs = 2
+
+    def loss(self, y, score):
+        mean, log_deviation = score.T
+        return log_deviation + 0.5 * (y - mean) ** 2 * np.exp(-2 * log_deviation)
+
+    def derivatives(self, y, score):
+        residual, precision = y - score[:, 0], np.exp(-2 * score[:, 1])
+        squares = residual**2 * precision
+        gradient = np.column_stack([-residual * precision, 1 - squares])
+        return gradient, np.column_stack([precision, 2 * squares + 1e-3])
+
+    def best_constant(self, y, weight):
+        return np.array([y.mean(), np.log(y.std())])
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"leaves": "vector"}, {"early_stopping": 3}], ids=["trees", "vector", "folds"]
+)
+def test_a_custom_loss_may_have_several_outputs(params, table):
+    y = table.number / 1000
+    model = quick(GradientBoostingRegressor, loss=Gaussian(), n_estimators=30, **params)
+    predicted = model.fit(table.X, y).predict(table.X)
+    assert predicted.shape == (len(y), 2)
+    assert Gaussian().loss(y, predicted).mean() == pytest.approx(model.train_loss_[-1])
+    assert np.corrcoef(predicted[:, 0], y)[0, 1] > 0.8
+    *_, last = model.staged_predict(table.X)
+    np.testing.assert_array_equal(last, predicted)
+    with pytest.raises(ValueError, match="2 numbers per row, but y has one"):
+        model.score(table.X, y)
+
+
+def test_a_continued_fit_of_several_outputs_equals_one_fit(table):
+    y = table.number / 1000
+    whole = quick(GradientBoostingRegressor, loss=Gaussian(), n_estimators=8).fit(table.X, y)
+    part = quick(GradientBoostingRegressor, loss=Gaussian(), n_estimators=3, warm_start=True)
+    part.fit(table.X, y).set_params(n_estimators=8).fit(table.X, y)
+    assert part.fingerprint() == whole.fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("loss", "classes", "words"),
+    [
+        (Logistic(), "many", "y has 5 classes, but the loss Logistic has 1 score per row"),
+        (Multinomial(3), "many", "has 3 scores per row; expected 5"),
+        (SquaredError(), "two", r"mean returned the shape \(2,\) .*probabilities"),
+    ],
+)
+def test_the_loss_of_a_classifier_must_fit_the_classes(loss, classes, words, table):
+    with pytest.raises(ValueError, match=words):
+        quick(GradientBoostingClassifier, loss=loss).fit(table.X, getattr(table, classes))
+
+
+def test_a_class_loss_of_a_regressor_is_an_error(table):
+    with pytest.raises(ValueError, match="Logistic is a loss of classes"):
+        quick(GradientBoostingRegressor, loss=Logistic()).fit(table.X, table.number)
+
+
+def test_a_best_constant_must_have_one_number_per_output(table):
+    loss = type("Own", (Asymmetric,), {"best_constant": lambda self, y, weight: np.zeros(2)})()
+    with pytest.raises(ValueError, match=r"best_constant returned \[0.0, 0.0\]; expected"):
+        quick(GradientBoostingRegressor, loss=loss).fit(table.X, table.number)
+
+
+def test_predictions_do_not_depend_on_parameters_set_after_the_fit(table):
+    model = quick(GradientBoostingRegressor).fit(table.X, table.number)
+    before = model.predict(table.X)
+    np.testing.assert_array_equal(model.set_params(loss=Poisson()).predict(table.X), before)
+
+
+class Weighted(Loss):
+    """Squared error times a factor, which is not in `parameter_names`."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def loss(self, y, score):
+        return self.factor * (y - score) ** 2
+
+
+def test_a_continued_fit_refuses_other_parameters_of_a_custom_loss(table):
+    assert repr(Weighted(3.0)) == "Weighted(factor=3.0)"
+    model = quick(GradientBoostingRegressor, loss=Weighted(1.0), n_estimators=2, warm_start=True)
+    model.fit(table.X, table.number).set_params(loss=Weighted(7.0), n_estimators=3)
+    with pytest.raises(ValueError, match=r"factor=1\.0, but now it is 7\.0"):
+        model.fit(table.X, table.number)
+
+
+def test_a_class_loss_of_this_library_can_be_saved(table, tmp_path):
+    model = quick(GradientBoostingClassifier, loss=Multinomial(5)).fit(table.X, table.many)
+    model.save(tmp_path / "m.stgw")
+    assert stagewise.load(tmp_path / "m.stgw").loss == "log_loss"
