@@ -48,7 +48,7 @@ void Grower::place_children(Workers& team, size_t worker, Leaf* leaf) {
   left.parent = right.parent = &parent;
   left.path = draw(parent.path, 0);
   right.path = draw(parent.path, 1);
-  if (weights_.weight() == nullptr) {
+  if (weights_.all_one()) {
     left.count = static_cast<int64_t>(left.rows());
   } else {
     for (size_t i = 0; i < left.rows(); ++i) left.count += weights_[rows_.list_of(left)[i]];
@@ -181,7 +181,7 @@ Leaf* Grower::start(Bag bag, Tree* tree) {
   root.end = rows_.size();
   root.count = static_cast<int64_t>(rows_.size());
   const RowIndex rows = rows_.of(root);
-  if (weights_.weight() != nullptr) {
+  if (!weights_.all_one()) {
     root.count = 0;
     for (size_t i = 0; i < rows.n; ++i) root.count += weights_[rows[i]];
   }
@@ -194,12 +194,12 @@ Leaf* Grower::start(Bag bag, Tree* tree) {
 }
 
 Tree Grower::grow(Gradients& gradients, Bag bag, uint64_t seed, uint64_t tree_number) {
-  const double dispersion = categorical_ ? gradients.dispersion(workers_, weights_.weight()) : 0.0;
+  const double dispersion = categorical_ ? gradients.dispersion(workers_, weights_.data()) : 0.0;
   // With a bound of the hessians, fewer rows must be counted.
   if (rules_.hessian_bound == 0.0 && rules_.min_samples_leaf > 1.0)
     gradients.find_largest_hessian(workers_);
   const Scales scales =
-      gradients.pack(workers_, kernels_, weights_.weight(), weights_.whole(), weights_.total(),
+      gradients.pack(workers_, kernels_, weights_.data(), weights_.whole(), weights_.total(),
                      draw_key(seed, Draw::rounding, tree_number), rules_.grow_until_pure);
   sampler_.start_tree(seed, tree_number);
   packed_finder().start_tree(scales, gradients, sampler_.features(),
@@ -210,7 +210,7 @@ Tree Grower::grow(Gradients& gradients, Bag bag, uint64_t seed, uint64_t tree_nu
 }
 
 Tree Grower::grow(VectorGradients& gradients, Bag bag, uint64_t seed, uint64_t tree_number) {
-  const double dispersion = categorical_ ? gradients.dispersion(workers_, weights_.weight()) : 0.0;
+  const double dispersion = categorical_ ? gradients.dispersion(workers_, weights_.data()) : 0.0;
   auto& vectors = std::get<VectorFinder>(finder_);
   gradients.pack(workers_, kernels_, weights_, vectors.counted(), [&](size_t output) {
     return draw_key(seed, Draw::rounding, tree_number * gradients.outputs() + output);

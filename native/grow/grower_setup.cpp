@@ -12,7 +12,7 @@ constexpr double kShareOfHistograms = 0.5;
 
 Planes planes_of(const TreeTarget& target) {
   const auto* const classes = std::get_if<ClassTarget>(&target);
-  return classes != nullptr ? Planes{classes->class_of, 0, classes->n_classes} : Planes{};
+  return classes != nullptr ? Planes{classes->class_of.data(), 0, classes->n_classes} : Planes{};
 }
 
 size_t lanes_of(const TreeTarget& target, const TreeRules& rules, const RowWeights& weights) {
