@@ -201,7 +201,7 @@ def test_linear_leaves_of_other_trees_or_rows_are_refused():
     fit = Fitted(X, g, h)
     lines, score = fit.complete(), np.zeros(300)
     arrays = fit.tree.linear_leaves.arrays()
-    with pytest.raises(ValueError, match="lines need the values"):
+    with pytest.raises(ValueError, match="linear leaves need the values"):
         fit.grower.add_scores(fit.grown, fit.tree.value, score, lines, None)
     with pytest.raises(ValueError, match="other rows"):
         fit.grower.add_scores(fit.grown, fit.tree.value, score, lines, Columns(X[:-1]))
