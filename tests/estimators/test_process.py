@@ -211,7 +211,7 @@ QUOTAS = {
         {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"},
         4,
     ),
-    "an unreadable file": ({"a/b/cpu.max": "plenty"}, 4),
+    "a limit that is not a number": ({"a/b/cpu.max": "plenty"}, 4),
     "an empty file": ({"a/b/cpu.max": ""}, 4),
     "a period of zero": ({"a/b/cpu.max": "100000 0"}, 4),
 }
