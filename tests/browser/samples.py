@@ -137,21 +137,21 @@ SAMPLES = {
     "quantile": (Regressor(loss="quantile", quantile=0.8), "number"),
     "symmetric": (Regressor(grow_policy="symmetric", max_depth=3, max_leaf_nodes=None), "number"),
     "lines": (Regressor(**LINES), "number"),
-    "lines that rise, with dropout": (
+    "monotone linear leaves with dropout": (
         Regressor(**LINES, dropout=Dart(rate=0.3), monotonic_cst={"b": 1}),
         "number",
     ),
-    "lines of classes": (Classifier(**LINES), "three"),
-    "a loss with a line": (Regressor(loss=Doubled()), "amount"),
+    "linear leaves of classes": (Classifier(**LINES), "three"),
+    "a loss with an affine link": (Regressor(loss=Doubled()), "amount"),
     "a forest": (RandomForestRegressor(**FEW), "number"),
     "a forest of two classes": (RandomForestClassifier(**FEW), "two"),
     "extra trees": (ExtraTreesClassifier(**FEW), "three"),
     "a tree": (DecisionTreeRegressor(max_leaf_nodes=12, missing_strategy="mean"), "number"),
-    "both ways": (
+    "fractional rows": (
         DecisionTreeRegressor(max_leaf_nodes=20, missing_strategy="probability"),
         "number",
     ),
-    "both ways, classes": (
+    "fractional rows, classes": (
         DecisionTreeClassifier(max_leaf_nodes=20, missing_strategy="probability", **PRIOR),
         "three",
     ),
@@ -159,7 +159,7 @@ SAMPLES = {
         DecisionTreeClassifier(pruning="cost_complexity", ccp_alpha=0.005),
         "three",
     ),
-    "a learner of one's own": (
+    "a custom learner": (
         StagewiseRegressor(learner=HistogramTree(max_leaf_nodes=6), n_estimators=4),
         "number",
     ),

@@ -58,15 +58,15 @@ def test_the_table_of_invalid_values_has_every_parameter():
 
 
 TOGETHER = {
-    "rows out of bag, and none is": (
+    "oob_score without out-of-bag rows": (
         {"sampling": "uniform", "oob_score": True},
         "oob_score=True needs out-of-bag rows: set max_samples below 1",
     ),
-    "stopping without rows": (
+    "early stopping without out-of-bag rows": (
         {"sampling": "uniform", "early_stopping": True},
         "early_stopping=True of .* needs out-of-bag rows.* Set max_samples below 1",
     ),
-    "weighing without rows": (
+    "weights without out-of-bag rows": (
         {"sampling": "uniform", "combine": "weighted"},
         "combine='weighted' of .* needs out-of-bag rows.* Set max_samples below 1",
     ),
@@ -86,15 +86,15 @@ TOGETHER = {
         {"sampling": "folds", "oob_score": True},
         "'oob_score' of .* has no effect",
     ),
-    "stopping and folds": (
+    "early stopping and folds": (
         {"sampling": "folds", "early_stopping": True},
         "'early_stopping' of .* has no effect",
     ),
-    "patience without stopping": (
+    "n_iter_no_change without early stopping": (
         {"n_iter_no_change": 3},
         "'n_iter_no_change' of .* has no effect with early_stopping=False",
     ),
-    "tolerance without stopping": ({"tol": 0.1}, "'tol' of .* has no effect"),
+    "tol without early stopping": ({"tol": 0.1}, "'tol' of .* has no effect"),
 }
 
 

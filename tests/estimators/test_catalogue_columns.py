@@ -75,8 +75,8 @@ PAIRS: dict[str, tuple[np.ndarray, str]] = {
     "9 the smallest int64": (np.array([-(2**63), -(2**63) + 1]), TOO_WIDE),
     "9 the largest int64": (np.array([2**63 - 2, 2**63 - 1]), TOO_WIDE),
     "9 the largest uint64": (np.array([2**64 - 2, 2**64 - 1], dtype=np.uint64), TOO_WIDE),
-    "17 truth values": (np.array([False, True]), APART),
-    "18 halves": (np.array([1.0, 1.001], dtype=np.float16), APART),
+    "17 booleans": (np.array([False, True]), APART),
+    "18 float16": (np.array([1.0, 1.001], dtype=np.float16), APART),
     "20 dates a nanosecond apart": (
         np.array([1, 2]).astype("M8[ns]") + np.timedelta64(20000, "D"),
         TOO_WIDE,

@@ -37,13 +37,13 @@ NAMES = list("abcde")
 BOOSTED = {"n_estimators": 5, "min_samples_leaf": 2}
 MODELS = {
     "terms of trees": StagewiseRegressor(learner=DecisionTreeRegressor(max_depth=3)),
-    "terms of lines": StagewiseRegressor(learner=LinearRegression()),
+    "linear terms": StagewiseRegressor(learner=LinearRegression()),
     "terms of classes": StagewiseClassifier(
         learner=DecisionTreeClassifier(max_depth=2), response="classes", loss="exponential"
     ),
     "terms of a logistic loss": StagewiseClassifier(learner=DecisionTreeRegressor(max_depth=2)),
     "bagged trees": BaggingRegressor(DecisionTreeRegressor()),
-    "bagged lines": BaggingRegressor(Ridge()),
+    "bagged linear models": BaggingRegressor(Ridge()),
     "votes": BaggingClassifier(DecisionTreeClassifier(), combine="vote"),
     "bagged boosting": BaggingClassifier(GradientBoostingClassifier(**BOOSTED)),
     "folds of boosting": BaggingRegressor(
@@ -158,7 +158,7 @@ def test_75_a_prediction_does_not_depend_on_other_rows(model: Any, table: Any) -
 
 @pytest.mark.parametrize("factor", [1e-300, 1e-30, 1e-5, 1e20, 1e39, 1e150, 1e300])
 def test_31_33_y_scale_does_not_matter_to_learners(factor: float, table: Any) -> None:
-    for name in ("terms of trees", "terms of lines"):
+    for name in ("terms of trees", "linear terms"):
         plain = new(MODELS[name]).fit(table.X, table.number).predict(table.X)
         scaled = new(MODELS[name]).fit(table.X, table.number * factor).predict(table.X)
         np.testing.assert_allclose(scaled / factor, plain, rtol=1e-6)

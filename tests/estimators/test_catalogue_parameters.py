@@ -36,7 +36,7 @@ NEVER = {
     "80 NaN": math.nan,
     "81 an object": object(),
     "81 a list of objects": [object()],
-    "81 a word that means nothing": "no such word",
+    "81 an unknown word": "no such word",
 }
 """What no parameter can be."""
 ANY_VALUE = {"missing_values": "80 NaN"}

@@ -148,7 +148,7 @@ def test_a_constant_target_gives_a_constant_and_a_warning(
         np.array([-1.0, 1.0]),
         np.array([-1.0, 1.0], dtype=np.float16),
     ],
-    ids=["38 whole numbers", "38 text", "38 truth values", "38 whole floats", "38 halves"],
+    ids=["38 integers", "38 text", "38 booleans", "38 integral floats", "38 halves"],
 )
 def test_labels_keep_their_type(kind: type, labels: Any, table: Any) -> None:
     y = labels[table.many % len(labels)]

@@ -189,7 +189,7 @@ FITS = {
     "minimal variance": (Regressor, "numbers", {"sampling": "mvs", "subsample": 0.4}),
     "dropout": (Regressor, "numbers", {"dropout": Dart(rate=0.4, skip=0.1)}),
     "categories": (Classifier, "many", {"categorical_features": [1]}),
-    "level by level": (Regressor, "numbers", {"grow_policy": "depth_wise", "max_depth": 3}),
+    "depth-wise": (Regressor, "numbers", {"grow_policy": "depth_wise", "max_depth": 3}),
     "groups": (Regressor, "numbers", {"interaction_cst": "pairwise"}),
     "penalties": (Classifier, "many", {"l1_regularization": 0.5, "max_step": 0.4}),
     "many bins": (Regressor, "numbers", {"max_bins": 400}),

@@ -63,7 +63,7 @@ RULE_CASES = {
         (None, 0, 1, 1.0, *NO_NUMBER, *NOT_FINITE),
         ((0.999, 0.999),),
     ),
-    "a whole number": RuleCase(
+    "an integer": RuleCase(
         Number(2, 2**31 - 1, whole=True),
         (None, 1, 2**31, 2.5, fractions.Fraction(5, 2), True, np.bool_(True), *NO_NUMBER),
         ((2, 2), (8.0, 8), (np.int16(8), 8), (2**31 - 1, 2**31 - 1)),
@@ -331,13 +331,13 @@ def test_an_invalid_class_weight_is_refused_by_name(value, table):
 
 def test_class_weights_may_leave_classes_out_or_name_absent_ones(table):
     left_out = quick(GradientBoostingClassifier, class_weight={1: 2}).fit(table.X, table.two)
-    absent = {0: 1, 1: 2, "never seen": 9}
+    absent = {0: 1, 1: 2, "unused": 9}
     named = quick(GradientBoostingClassifier, class_weight=absent).fit(table.X, table.two)
     assert left_out.fingerprint() == named.fingerprint()
 
 
 SAME = {
-    "whole floats are whole numbers": ({"max_leaf_nodes": 8.0}, {"max_leaf_nodes": 8}),
+    "integral floats are integers": ({"max_leaf_nodes": 8.0}, {"max_leaf_nodes": 8}),
     "numpy integers": ({"n_estimators": np.int16(8)}, {"n_estimators": 8}),
     "numpy floats": ({"learning_rate": np.float64(0.1)}, {"learning_rate": 0.1}),
     "fractions": ({"subsample": fractions.Fraction(1, 2)}, {"subsample": 0.5}),

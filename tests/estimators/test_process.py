@@ -203,17 +203,17 @@ QUOTAS = {
     "more than there are": ({"a/b/cpu.max": "900000 100000"}, 4),
     "the limit of a parent": ({"a/b/cpu.max": "max 100000", "a/cpu.max": "300000 100000"}, 3),
     "the least of several": ({"a/b/cpu.max": "300000 100000", "cpu.max": "100000 100000"}, 1),
-    "a limit of the old kind": (
+    "a limit of control groups v1": (
         {"cpu/cpu.cfs_quota_us": "200000", "cpu/cpu.cfs_period_us": "100000"},
         2,
     ),
-    "no limit of the old kind": (
+    "no limit of control groups v1": (
         {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"},
         4,
     ),
-    "something unreadable": ({"a/b/cpu.max": "plenty"}, 4),
+    "a limit that is not a number": ({"a/b/cpu.max": "plenty"}, 4),
     "an empty file": ({"a/b/cpu.max": ""}, 4),
-    "a period of nothing": ({"a/b/cpu.max": "100000 0"}, 4),
+    "a period of zero": ({"a/b/cpu.max": "100000 0"}, 4),
 }
 
 

@@ -52,7 +52,7 @@ def table(n: int = 500) -> tuple[pd.DataFrame, np.ndarray]:
 X, Y = table()
 CASES: dict[str, Any] = {
     "squared error": GradientBoostingRegressor(**OPTIONS),
-    "a direction": GradientBoostingRegressor(monotonic_cst={"b": 1}, **OPTIONS),
+    "monotone": GradientBoostingRegressor(monotonic_cst={"b": 1}, **OPTIONS),
     "quantile, dropout": GradientBoostingRegressor(
         loss="quantile", quantile=0.8, dropout=Dart(rate=0.3), **OPTIONS
     ),
@@ -131,7 +131,7 @@ def test_threads_and_blocks_change_no_bit(models: dict[str, Any]) -> None:
 
 
 def test_effects_are_those_of_predictions(models: dict[str, Any]) -> None:
-    model, rows = models["a direction"], X[["a", "b", "d"]].notna().all(axis=1)
+    model, rows = models["monotone"], X[["a", "b", "d"]].notna().all(axis=1)
     some = X[rows][:80]
     found = accumulated_effects(model, some, "b", grid_resolution=4)
     ends = found.grids[0].codes

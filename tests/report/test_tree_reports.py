@@ -56,9 +56,9 @@ def fitted():
         "classes": DecisionTreeClassifier(max_leaf_nodes=12).fit(X, classes),
         "two": DecisionTreeClassifier(max_leaf_nodes=12).fit(X, two),
         "number": DecisionTreeRegressor(max_leaf_nodes=12).fit(X, number),
-        "both ways": DecisionTreeRegressor(max_leaf_nodes=12, missing_strategy="probability").fit(
-            X, number
-        ),
+        "fractional rows": DecisionTreeRegressor(
+            max_leaf_nodes=12, missing_strategy="probability"
+        ).fit(X, number),
         "forest": RandomForestClassifier(n_estimators=4, max_leaf_nodes=9).fit(X, classes),
         "boosted": GradientBoostingRegressor(n_estimators=3, max_leaf_nodes=6).fit(X, number),
         "boosted classes": GradientBoostingClassifier(n_estimators=2).fit(X, classes),
@@ -133,7 +133,7 @@ def test_text_has_a_line_for_each_node(fitted):
     assert "city in {Ulm}" in text
     assert "size <= " in text
     assert "or missing" in text
-    assert "or missing" not in export_text(fitted["both ways"])
+    assert "or missing" not in export_text(fitted["fractional rows"])
     assert " plus a linear model" in export_text(fitted["lines"])
 
 

@@ -75,7 +75,10 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "forest of numbers": (RandomForestRegressor(n_estimators=2, max_depth=3), Y),
     "extra trees": (ExtraTreesRegressor(n_estimators=2, max_depth=3), Y),
     "tree": (DecisionTreeRegressor(max_depth=3), Y),
-    "both ways": (DecisionTreeClassifier(max_depth=3, missing_strategy="probability"), CLASSES),
+    "fractional rows": (
+        DecisionTreeClassifier(max_depth=3, missing_strategy="probability"),
+        CLASSES,
+    ),
     "stagewise": (StagewiseRegressor(n_estimators=2), Y),
     "stagewise classes": (StagewiseClassifier(n_estimators=2), CLASSES),
     "line": (LinearRegression(), Y),

@@ -19,10 +19,10 @@ from stagewise.errors import UnknownCategoryWarning
 
 DAYS = [dt.date(2024, 2, 28) + dt.timedelta(days=day) for day in range(4)]
 TRAINED: dict[str, list[Any]] = {
-    "whole numbers": [0, 1, 2, 2**60, 2**60 + 1],
+    "integers": [0, 1, 2, 2**60, 2**60 + 1],
     "fractions": [0.5, 1.0, 0.1, -np.inf],
     "text": ["a", "b", "1", "2.0"],
-    "truth values": [False, True],
+    "booleans": [False, True],
     "dates": DAYS[:3],
     "datetimes": [dt.datetime(2024, 2, 28, 12), dt.datetime(2024, 2, 29, 13, 5)],
     "durations": [dt.timedelta(days=1), dt.timedelta(seconds=3)],
@@ -96,7 +96,7 @@ TYPED = {
         np.array
     ),
     "floats": st.lists(st.sampled_from([0.5, 0.1, 2.0]), min_size=1).map(np.float32),
-    "truth values": st.lists(st.booleans(), min_size=1).map(np.array),
+    "booleans": st.lists(st.booleans(), min_size=1).map(np.array),
     "text": st.lists(st.sampled_from(["a", "1", "z"]), min_size=1).map(np.array),
     "days": st.lists(st.sampled_from(DAYS), min_size=1).map(lambda days: np.array(days, "M8[D]")),
 }
