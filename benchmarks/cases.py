@@ -1,7 +1,7 @@
-"""What is measured: the list of cases, and the tables they are trained on.
+"""The list of benchmark cases, and the tables they are trained on.
 
-One idea: a table is a pure function of (case, draw), so every library sees the same bytes and every
-run of the benchmark repeats the last one. Nothing here knows any library or takes any time.
+A table is a pure function of (case, draw), so every library gets the same bytes and every run of
+the benchmark repeats the last one. This module imports no library under test and measures no time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True)
 class Goal:
-    """Peer time ÷ ours that we want, over a peer by name or over the "fastest" of all."""
+    """Wanted ratio of peer time to our time, for a peer by name or for the "fastest" of all."""
 
     at_least: float
     over: str = "fastest"
@@ -36,18 +36,19 @@ class Goal:
 
 @dataclass(frozen=True)
 class Case:
-    """One line of the table of goals.
+    """One case, which is one line of the table of goals.
 
-    ``kind`` says how it is measured (see measure.py); ``threads=None`` means all cores;
-    ``repeats`` is the default number of timed fits; with ``draws`` > 1 each repeat has a table of
-    its own, because the held-out loss of one small table is mostly chance; ``judged_by`` is the
-    peer our loss is held to: the "best", or the "median" one where the peers themselves disagree
-    by more than ten per cent (1k rows: 100 trees overfit, and whoever fits less closely wins).
-    ``way`` is how trees are grown, if not as usual, and who offers it takes part (peers.py).
-    ``categories`` are the columns that hold the numbers of levels.
-    ``loss`` is what is minimised, and what the held-out rows are measured by; "adaboost" is the
-    algorithm of that name with stumps, measured by its share of errors. ``density`` is the share of
-    cells that are not 0; below 1 the table is sparse, and who reads no sparse tables takes no part.
+    ``kind`` is how it is measured (see measure.py); ``threads=None`` means all cores;
+    ``repeats`` is the default number of timed fits; with ``draws`` > 1 each repeat has its own
+    table, because the held-out loss of one small table is mostly chance; ``quality_reference`` is
+    the peer with which our held-out loss is compared: the "best", or the "median" one where the
+    peers themselves differ by more than ten per cent (1k rows: 100 trees overfit, and the library
+    that fits least closely wins). ``way`` is how trees are grown, if not by default; only libraries
+    that offer it are measured (peers.py). ``categories`` are the columns that contain codes of
+    categories. ``loss`` is the loss that is minimised and measured on the held-out rows; "adaboost"
+    is the algorithm of that name with stumps, measured by its error rate. ``density`` is the share
+    of values that are not 0; below 1 the table is sparse, and only libraries that read sparse
+    tables are measured.
     """
 
     name: str
@@ -67,7 +68,7 @@ class Case:
     vary: str = ""
     trees: int = TREES
     trials: int = 3
-    judged_by: str = "best"
+    quality_reference: str = "best"
     way: str = "usual"
     categories: tuple[int, ...] = ()
     density: float = 1.0
@@ -79,17 +80,17 @@ class Case:
 
     @property
     def n_classes(self) -> int:
-        """0 for a regression."""
+        """Number of classes; 0 for a regression."""
         return {"binary": 2, "classes": 7, "regression": 0, "targets": 0}[self.task]
 
     @property
     def sparse(self) -> bool:
-        """Whether the table is."""
+        """Whether the table is sparse."""
         return self.density < 1.0
 
     @property
     def input_mb(self) -> float:
-        """The size of the training rows: a cell of a sparse table has a place beside its value."""
+        """The size of the training rows; a sparse value is stored with its column index."""
         cells = self.features * (2.0 * self.density if self.sparse else 1.0)
         return self.rows * (cells + 1.0) * 4.0 / 2**20
 
@@ -124,10 +125,10 @@ class Case:
 
 
 def collision_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two classes in the manner of the Higgs table: 21 momenta and angles, 7 masses made of them.
+    """Two classes, similar to the Higgs table: 21 momenta and angles, 7 masses computed from them.
 
     A signal row often has a pair of jets whose mass lies near a peak; that is a curved surface in
-    six of the raw columns and a plain bump in one of the derived ones.
+    six of the raw columns and a simple peak in one of the derived ones.
     """
     rng = np.random.default_rng(seed)
     y = (rng.random(rows) < 0.53).astype(np.int32)
@@ -158,7 +159,7 @@ def collision_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np
 
 
 def forest_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Seven uneven classes, 10 measured columns in whole numbers and 44 of zeros and ones."""
+    """Seven classes of unequal size, 10 integer columns and 44 columns of zeros and ones."""
     rng = np.random.default_rng(seed)
     height = rng.normal(2950.0, 280.0, rows)
     zone = (height + rng.normal(0.0, 250.0, rows) > np.array([[2500], [2850], [3150]])).sum(axis=0)
@@ -183,7 +184,7 @@ def forest_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.nd
 
 
 def surface_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """One smooth target: Friedman's (1991) surface in ten columns, twice over, and noise."""
+    """One smooth target: the sum of two Friedman (1991) surfaces in ten columns, plus noise."""
     rng = np.random.default_rng(seed)
     X = rng.random(size=(rows, features), dtype=np.float32)
     f = np.zeros(rows)
@@ -194,13 +195,13 @@ def surface_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.n
 
 
 def sides_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two classes: above the mean of the same surface, and below it."""
+    """Two classes: above and below the mean of the same surface."""
     X, y = surface_table(rows, features, seed)
     return X, (y > y.mean()).astype(np.int32)
 
 
 def spectrum_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Sixteen targets, each a mixture of the same six curved surfaces, and noise of its own."""
+    """Sixteen targets, each a mixture of the same six curved surfaces, with independent noise."""
     rng = np.random.default_rng(seed)
     X = rng.random(size=(rows, features), dtype=np.float32)
     a = X[:, :12].astype(np.float64)
@@ -211,13 +212,13 @@ def spectrum_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.
 
 
 def centred_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Give the same surface mean 0: some libraries start there, and would diverge elsewhere."""
+    """Return the same surface with mean 0: some libraries start there, and diverge elsewhere."""
     X, y = surface_table(rows, features, seed)
     return X, y - y.mean()
 
 
 def positive_table(law: str) -> Callable[[int, int, int], tuple[np.ndarray, np.ndarray]]:
-    """Targets that are never negative, around the exponential of the same surface.
+    """Non-negative targets around the exponential of the same surface.
 
     ``law``: "poisson" counts, "gamma" sizes of shape 2, "tweedie" sums of a Poisson number of them.
     """
@@ -238,7 +239,7 @@ def positive_table(law: str) -> Callable[[int, int, int], tuple[np.ndarray, np.n
 
 
 def wide_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two classes; many correlated columns, some of few levels, and only the first ten matter."""
+    """Two classes; many correlated columns, some with few values; only the first ten matter."""
     rng = np.random.default_rng(seed)
     factors = rng.normal(size=(rows, 8)).astype(np.float32)
     X = rng.normal(size=(rows, features)).astype(np.float32)
@@ -251,9 +252,9 @@ def wide_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndar
 
 
 def shops_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two classes; six columns of levels (10,000 shops to 7 days of a week), the others numbers.
+    """Two classes; six categorical columns (10,000 shops to 7 weekdays), the others numeric.
 
-    Levels have effects of their own, and so has a date, made of month and day.
+    Categories have their own effects, and so has a date, which is a combination of month and day.
     """
     rng, known = np.random.default_rng(seed), np.random.default_rng(7)
     sizes = (10_000, 1000, 200, 31, 12, 7)
@@ -261,19 +262,19 @@ def shops_table(rows: int, features: int, seed: int) -> tuple[np.ndarray, np.nda
     logit = X[:, 6] + np.sin(2.0 * X[:, 7]) + X[:, 8] * X[:, 9]
     for column, size in enumerate(sizes):
         often = known.gamma(0.7, 1.0, size) + 0.05
-        levels = rng.choice(size, rows, p=often / often.sum())
-        X[:, column] = levels
-        logit += 0.8 * known.normal(size=size)[levels]
+        codes = rng.choice(size, rows, p=often / often.sum())
+        X[:, column] = codes
+        logit += 0.8 * known.normal(size=size)[codes]
     day, month = X[:, 3].astype(np.int64), X[:, 4].astype(np.int64)
     logit += known.normal(size=(31, 12))[day, month]
     return X, (logit + rng.logistic(size=rows) > 0.0).astype(np.int32)
 
 
 def words_table(rows: int, features: int, seed: int) -> tuple[Any, np.ndarray]:
-    """Two classes of texts; which words each has, 0.5 % of all, as ones in a sparse matrix (CSR).
+    """Two classes of texts; the words of each text, 0.5 % of all, as ones in a sparse matrix (CSR).
 
-    The k-th most frequent word is in a share of the texts that falls as 1/k (Zipf), and 200 words
-    tell the classes apart.
+    The k-th most frequent word occurs in a share of the texts proportional to 1/k (Zipf), and 200
+    words separate the classes.
     """
     from scipy.sparse import csr_matrix
 
@@ -325,7 +326,7 @@ CASES = (
     Case("binary-10k", "10k × 28, binary", collision_table, 10_000, 28, repeats=11, draws=11,
          goals=(Goal(2.0),)),
     Case("binary-1k", "1k × 28, binary", collision_table, 1000, 28, repeats=21, draws=21,
-         goals=(Goal(2.0),), judged_by="median"),
+         goals=(Goal(2.0),), quality_reference="median"),
     Case("classes-7", "100k × 54, 7 classes", forest_table, 100_000, 54, task="classes",
          draws=3, goals=(Goal(2.0),)),
     Case("regression-200k", "200k × 50, regression", surface_table, 200_000, 50,
@@ -351,8 +352,8 @@ CASES = (
          held_out=100_000, repeats=3, way="symmetric", goals=(Goal(3.0, "catboost"),)),
     Case("goss", "1M × 28, binary, GOSS", collision_table, 1_000_000, 28, held_out=100_000,
          repeats=3, way="goss", goals=(Goal(1.0, "lightgbm"),)),
-    Case("levels", "100k × 12, binary, six columns of levels", shops_table, 100_000, 12,
-         categories=(0, 1, 2, 3, 4, 5), way="levels", draws=3,
+    Case("categories", "100k × 12, binary, six categorical columns", shops_table, 100_000, 12,
+         categories=(0, 1, 2, 3, 4, 5), way="categories", draws=3,
          goals=(Goal(2.0, "catboost"), Goal(1.0, "lightgbm"))),
     Case("joint-classes-7", "100k × 54, 7 classes, one tree for all", forest_table, 100_000, 54,
          task="classes", way="joint", repeats=3),

@@ -1,10 +1,10 @@
-"""The forests of other libraries, all asked for the same work: trees that grow to the end.
+"""The forests of other libraries, all with the same settings: fully grown trees.
 
-One idea: 100 trees, a bootstrap sample or 63 % of the rows each, √p columns a node for classes and
-p/3 for numbers, leaves of one row; whatever else is each library's default.
+There are 100 trees, each on a bootstrap sample or 63 % of the rows, with √p columns per node for
+classes and p/3 for numbers, and leaves of one row. All other settings are the library's defaults.
 """
 
-# ruff: noqa: D102  (what each method does is said once, in Peer)
+# ruff: noqa: D102  (each method is documented once, in Peer)
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from library import OPENMP, Peer, Work, estimator_predict
 
-BOOTSTRAP = 0.632  # of the rows are in a bootstrap sample
+BOOTSTRAP = 0.632  # share of distinct rows in a bootstrap sample
 FOREST: Mapping[str, Mapping[str, Any]] = {"forest": {}}
 SQUARES: Mapping[str, Any] = {"squared_error": {}}
 
 
 def columns(X: np.ndarray, work: Work) -> int:
-    """How many columns a node may use."""
+    """Return how many columns a node may use."""
     return round(X.shape[1] ** 0.5 if work.n_classes else X.shape[1] / 3)
 
 
@@ -88,7 +88,7 @@ class YggdrasilForest(Peer):
 
 
 class LightForest(Peer):
-    """LightGBM with boosting="rf"; it wants a limit of leaves, and 4,096 are enough here."""
+    """LightGBM with boosting="rf"; it requires a limit of leaves, and 4,096 are enough here."""
 
     name = "lightgbm-forest"
     package = "lightgbm"

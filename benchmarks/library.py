@@ -1,6 +1,6 @@
-"""What a library is to the benchmark: how it is fed, trained and asked."""
+"""Base class of the adapters: how a library receives data, trains and predicts."""
 
-# ruff: noqa: D102  (what each method does is said once, in Peer)
+# ruff: noqa: D102  (each method is documented once, in Peer)
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 USUAL: Mapping[str, Mapping[str, Any]] = {"usual": {}}
-# How idle OpenMP threads wait: "default" is what a user gets, "passive" lets them sleep at once.
+# How idle OpenMP threads wait: "default" is the library's own, "passive" makes them sleep at once.
 OPENMP = ("default", "passive")
 
 OneRow = Callable[[np.ndarray], Any]
@@ -20,7 +20,7 @@ OneRow = Callable[[np.ndarray], Any]
 
 @dataclass(frozen=True)
 class Work:
-    """What one fit is asked to do."""
+    """The settings of one fit."""
 
     task: str
     loss: str
@@ -34,15 +34,17 @@ class Work:
 
 
 class Peer:
-    """How one library trains and predicts; subclasses fill in the four methods."""
+    """How one library trains and predicts; subclasses implement the four methods."""
 
-    name: ClassVar[str]  # of the library, or of a mode of it that is worth a line of its own
+    name: ClassVar[str]  # of the library, or of a mode that has its own line
     package: ClassVar[str]
     policies: ClassVar[tuple[str, ...]] = ("default",)
     variants: ClassVar[tuple[str, ...]] = ("",)
     losses: ClassVar[Mapping[str, Any]]
-    ways: ClassVar[Mapping[str, Mapping[str, Any]]] = USUAL  # of growing trees: its words for them
-    reads_sparse: ClassVar[bool] = False  # CSR, without making it dense
+    ways: ClassVar[Mapping[str, Mapping[str, Any]]] = (
+        USUAL  # way to grow trees -> parameters of the library
+    )
+    reads_sparse: ClassVar[bool] = False  # CSR, without conversion to dense
     kinds: ClassVar[frozenset[str]] = frozenset({"fit", "busy", "memory", "scaling", "one-row"})
 
     def version(self) -> str:
@@ -53,7 +55,7 @@ class Peer:
         return way in cls.ways and loss in cls.losses
 
     def feed(self, X: np.ndarray, work: Work) -> Any:
-        """Return the table as the library wants it; not timed."""
+        """Return the table in the library's own format; not timed."""
         return X
 
     def fit(self, X: np.ndarray, y: np.ndarray, work: Work) -> Any:
@@ -61,16 +63,16 @@ class Peer:
         raise NotImplementedError
 
     def predict(self, model: Any, X: np.ndarray, work: Work) -> np.ndarray:
-        """Probabilities (of the second class when there are two), or the mean."""
+        """Return probabilities (of the second class when there are two), or the mean."""
         raise NotImplementedError
 
     def one_row(self, model: Any, work: Work) -> OneRow:
-        """Return the shortest documented call that predicts one row."""
+        """Return the fastest documented call that predicts one row."""
         raise NotImplementedError
 
 
 def estimator_predict(model: Any, X: np.ndarray, work: Work) -> np.ndarray:
-    """Ask an estimator of scikit-learn's kind."""
+    """Predict with an estimator that follows scikit-learn's interface."""
     if not work.n_classes:
         return np.asarray(model.predict(X))
     proba = np.asarray(model.predict_proba(X))

@@ -1,8 +1,8 @@
-"""The machine: what it is, and whether it was quiet.
+"""Describe the machine, and check that no other process uses its cores.
 
-One idea: a time is worth keeping only if nobody else used the cores meanwhile. CPU seconds used on
-our cores but not by the measured process are counted around every fit; a short spin on all cores
-checks before a case begins. Nothing that names the machine (host, user, path) leaves here.
+A measured time is valid only if no other process used the cores meanwhile. CPU seconds that were
+used on our cores but not by the measured process are counted around every fit; a short busy loop on
+all cores checks before a case begins. No host name, user name or path is recorded.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 SPIN_SECONDS = 0.3
-# A spinning process that got less than this share of its core had company.
+# A spinning process that got less than this share of its core was not alone.
 QUIET_SPIN = 0.95
 # Share of all cores that others may use during the timed fits of a case.
 QUIET_FOREIGN = 0.03
@@ -40,7 +40,7 @@ def usable_cpus() -> list[int]:
 
 
 def describe(versions: dict[str, str]) -> dict[str, Any]:
-    """Return what a reader needs in order to judge the figures."""
+    """Return the properties of the machine that a reader needs to interpret the figures."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "processor": _processor(),
@@ -85,8 +85,8 @@ def start_spinner(cpu: int, seconds: float) -> subprocess.Popen[str]:
     return spinner
 
 
-def look_around(*, load_too: bool = False) -> list[str]:
-    """Return what speaks against measuring now; an empty list on a quiet machine."""
+def check_quiet(*, load_too: bool = False) -> list[str]:
+    """Return the reasons why timings would be unreliable now; an empty list on a quiet machine."""
     doubts = []
     if load_too and os.getloadavg()[0] > QUIET_LOAD:
         doubts.append(f"load average {os.getloadavg()[0]:.2f}")
@@ -97,7 +97,7 @@ def look_around(*, load_too: bool = False) -> list[str]:
 
 
 class ForeignTime:
-    """CPU seconds that others took from our cores while a block ran (0 where unknown)."""
+    """CPU seconds that other processes used on our cores while a block ran (0 where unknown)."""
 
     def __enter__(self) -> ForeignTime:
         self._wall = time.perf_counter()
@@ -111,13 +111,13 @@ class ForeignTime:
         self.wall = time.perf_counter() - self._wall
         known = after is not None and self._before is not None
         # The kernel counts in ticks of 10 ms, so one short block may come out a little negative;
-        # only the sum over a case means anything.
+        # only the sum over a case is meaningful.
         self.seconds = after - self._before - own if known else 0.0  # type: ignore[operator]
         self.capacity = self.wall * len(usable_cpus())
 
 
 def _busy_seconds() -> float | None:
-    """Seconds our cores were not idle since the start, stolen time included."""
+    """Seconds in which our cores were not idle since the start, stolen time included."""
     try:
         lines = Path("/proc/stat").read_text().splitlines()
     except OSError:

@@ -1,9 +1,9 @@
 """How each kind of case is measured.
 
-One idea: libraries take turns. Each repeat goes once round all of them, beginning with another one
-each time, so that a slow minute of the machine falls on all alike. Before that every peer tries its
-own variants on the same table and goes on with its fastest. Results are plain dicts for JSON; what
-they mean is report.py's business.
+Libraries take turns. Each repeat runs all of them once, beginning with another one each time, so
+that a slow period of the machine affects all equally. Before that every peer tries its own variants
+on the same table and continues with its fastest. Results are plain dicts for JSON; report.py
+interprets them.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ FIT_TIMEOUT = 900.0
 SHORT_FIT = 0.5
 # Above this many cells a point of a curve takes the variants of the point before it.
 CHOOSE_CELLS = 10_000_000
-# Peers may collapse when a core is busy; nobody waits longer than this for one fit of theirs.
+# Peers may become very slow when a core is busy; one fit may take at most this long.
 BUSY_TIMEOUT = 60.0
 
 Choice = tuple[str, str]  # policy, variant
-Say = Callable[[str], None]
+Log = Callable[[str], None]
 
 
 class Measurement:
-    """What all kinds of cases need: the workers, the peers that take part, the threads."""
+    """What all kinds of cases need: the workers, the participating peers, the threads."""
 
-    def __init__(self, team: Team, peers: Sequence[str], threads: int, say: Say) -> None:
+    def __init__(self, team: Team, peers: Sequence[str], threads: int, log: Log) -> None:
         self.team = team
         self.peers = list(peers)
         self.threads = threads
-        self.say = say
+        self.log = log
 
-    def taking_part(self, case: Case) -> list[str]:
-        """Return the libraries, and modes of them, that offer what a case asks for."""
+    def participants(self, case: Case) -> list[str]:
+        """Return the libraries, and modes of them, that offer the features of a case."""
         offers = {peer: PEERS[peer] for peer in self.peers}
         return [
             peer
@@ -50,7 +50,7 @@ class Measurement:
         ]
 
     def run(self, case: Case) -> dict[str, Any]:
-        """Measure a case in the way of its kind."""
+        """Measure a case by the method of its kind."""
         kinds = {
             "fit": self.fit_case,
             "busy": self.busy_case,
@@ -63,9 +63,9 @@ class Measurement:
     # --- choosing a variant --------------------------------------------------------------------
 
     def choose(self, case: Case, peer: str, threads: int) -> Choice | None:
-        """Return the fastest way this peer has of doing the case, None if it has none.
+        """Return the fastest variant of this peer for the case, None if it has none.
 
-        Whoever has one way only is run too: all come to the timed rounds equally warm.
+        A peer with a single variant is run too, so that all are equally warm in the timed rounds.
         """
         best: tuple[float, Choice] | None = None
         candidates = [(p, v) for p in PEERS[peer].policies for v in PEERS[peer].variants]
@@ -77,7 +77,7 @@ class Measurement:
                     again = self._time(case, peer, policy, variant, threads, patience)
                     seconds = min(seconds, again)
             except JobError as failure:
-                self.say(f"    {peer} ({variant or 'as it is'}, {policy}): {failure}")
+                self.log(f"    {peer} ({variant or 'as it is'}, {policy}): {failure}")
                 continue
             if best is None or seconds < best[0]:
                 best = (seconds, (policy, variant))
@@ -96,7 +96,7 @@ class Measurement:
         self, case: Case, peer: str, choice: Choice, repeat: int, threads: int, patience: float
     ) -> dict[str, Any]:
         policy, variant = choice
-        return self.team.ask(
+        return self.team.request(
             patience, "fit", peer, policy, case, repeat % case.draws,
             threads=threads, seed=repeat, variant=variant,
         )  # fmt: skip
@@ -107,13 +107,13 @@ class Measurement:
         """Seconds and held-out loss of whole fits."""
         threads = case.threads or self.threads
         choices = self._choices(case, threads)
-        self.team.foreign_share()  # what happened while choosing does not count
+        self.team.foreign_share()  # the time of choosing does not count
         entries = self._rounds(case, choices, case.repeats, threads, FIT_TIMEOUT)
         return {"threads": threads, "entries": entries, "foreign": self.team.foreign_share()}
 
     def _choices(self, case: Case, threads: int) -> dict[str, Choice]:
         choices = {}
-        for peer in self.taking_part(case):
+        for peer in self.participants(case):
             choice = self.choose(case, peer, threads)
             if choice is not None:
                 choices[peer] = choice
@@ -135,31 +135,30 @@ class Measurement:
                 if entry["failed"]:
                     continue
                 try:
-                    answer = self._fit(case, peer, choices[peer], repeat, threads, patience)
+                    measured = self._fit(case, peer, choices[peer], repeat, threads, patience)
                 except JobError as failure:
                     entry["failed"] = str(failure)
-                    self.say(f"    {peer}: {failure}")
+                    self.log(f"    {peer}: {failure}")
                     continue
                 for key in ("seconds", "loss", "peak_mb"):
-                    entry[key].append(answer[key])
+                    entry[key].append(measured[key])
         for peer, entry in entries.items():
             if entry["seconds"]:
-                self.say(f"    {peer}: {statistics.median(entry['seconds']):.3f} s")
+                self.log(f"    {peer}: {statistics.median(entry['seconds']):.3f} s")
         return list(entries.values())
 
     def busy_case(self, case: Case) -> dict[str, Any]:
-        """One and all threads on a quiet machine, then all threads with one core taken.
+        """One and all threads on a quiet machine, then all threads while one core is busy.
 
-        Libraries run as a user has them (the default OpenMP policy); for the peers this is shown,
-        not judged.
+        Libraries run with the default OpenMP policy; the times of the peers have no goal.
         """
-        choices = {peer: ("default", PEERS[peer].variants[0]) for peer in self.taking_part(case)}
+        choices = {peer: ("default", PEERS[peer].variants[0]) for peer in self.participants(case)}
         quiet_one = self._rounds(case, choices, case.repeats, 1, FIT_TIMEOUT)
         quiet_all = self._rounds(case, choices, case.repeats, self.threads, FIT_TIMEOUT)
         foreign = self.team.foreign_share()
         spinner = start_spinner(usable_cpus()[-1], 86_400.0)
         try:
-            self.say("    one core is now busy")
+            self.log("    one core is now busy")
             busy_one = self._rounds(case, choices, case.repeats, 1, BUSY_TIMEOUT)
             busy_all = self._rounds(case, choices, case.repeats, self.threads, BUSY_TIMEOUT)
         finally:
@@ -176,35 +175,35 @@ class Measurement:
         }
 
     def memory_case(self, case: Case) -> dict[str, Any]:
-        """Highest memory of a fit beyond the input: every variant in a fresh process."""
+        """Peak memory of a fit beyond the input: every variant in a new process."""
         entries = []
-        for peer in self.taking_part(case):
+        for peer in self.participants(case):
             tried = []
             for variant in PEERS[peer].variants:
                 self.team.close()
                 try:
-                    answer = self._fit(
+                    measured = self._fit(
                         case, peer, ("default", variant), 0, self.threads, FIT_TIMEOUT
                     )
                 except JobError as failure:
-                    self.say(f"    {peer} ({variant}): {failure}")
+                    self.log(f"    {peer} ({variant}): {failure}")
                     continue
-                tried.append((answer["peak_mb"], variant))
+                tried.append((measured["peak_mb"], variant))
             if tried:
                 peak, variant = min(tried)
                 entries.append({"peer": peer, "variant": variant, "peak_mb": peak})
-                self.say(f"    {peer}: {peak:.0f} MB ({variant})")
+                self.log(f"    {peer}: {peak:.0f} MB ({variant})")
         self.team.close()
         return {"threads": self.threads, "entries": entries, "input_mb": case.input_mb}
 
     def scaling_case(self, case: Case) -> dict[str, Any]:
         """Seconds at each point of a curve."""
-        curves: dict[str, list[float | None]] = {peer: [] for peer in self.taking_part(case)}
-        losses: dict[str, list[float | None]] = {peer: [] for peer in self.taking_part(case)}
+        curves: dict[str, list[float | None]] = {peer: [] for peer in self.participants(case)}
+        losses: dict[str, list[float | None]] = {peer: [] for peer in self.participants(case)}
         choices: dict[str, Choice] = {}
         for point in case.points:
             here = case.at(point)
-            self.say(f"  {case.vary} = {point}")
+            self.log(f"  {case.vary} = {point}")
             if not choices or here.rows * here.features <= CHOOSE_CELLS:
                 choices = self._choices(here, self.threads)
             repeats = case.repeats if here.rows * here.features <= CHOOSE_CELLS else 1
@@ -227,7 +226,7 @@ class Measurement:
 
     def one_row_case(self, case: Case) -> dict[str, Any]:
         """Nanoseconds of predicting one row, one thread each."""
-        names = self.taking_part(case)
+        names = self.participants(case)
         entries: dict[str, dict[str, Any]] = {
             peer: {"peer": peer, "ns": [], "failed": ""} for peer in names
         }
@@ -237,30 +236,30 @@ class Measurement:
                 if entries[peer]["failed"]:
                     continue
                 try:
-                    answer = self.team.ask(
+                    measured = self.team.request(
                         FIT_TIMEOUT, "one_row", peer, "single", case, 0,
                         threads=1, seed=0, variant=PEERS[peer].variants[0],
                     )  # fmt: skip
                 except JobError as failure:
                     entries[peer]["failed"] = str(failure)
-                    self.say(f"    {peer}: {failure}")
+                    self.log(f"    {peer}: {failure}")
                     continue
-                entries[peer]["ns"].append(answer["ns"])
+                entries[peer]["ns"].append(measured["ns"])
         for peer, entry in entries.items():
             if entry["ns"]:
-                self.say(f"    {peer}: {statistics.median(entry['ns']) / 1000:.2f} µs")
+                self.log(f"    {peer}: {statistics.median(entry['ns']) / 1000:.2f} µs")
         return {"threads": 1, "entries": list(entries.values())}
 
 
-def available(team: Team, wanted: Sequence[str], say: Say) -> list[str]:
-    """Return the peers whose library can be imported; say which cannot."""
+def available(team: Team, wanted: Sequence[str], log: Log) -> list[str]:
+    """Return the peers whose library can be imported; log those that cannot."""
     found = []
     for peer in wanted:
         try:
-            team.meet(peer, "default")
+            team.start_worker(peer, "default")
         except JobError as failure:
             role = "the library itself" if peer == OURS else "a peer"
-            say(f"left out {peer} ({role}): {failure}")
+            log(f"left out {peer} ({role}): {failure}")
             continue
         found.append(peer)
     return found

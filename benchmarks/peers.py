@@ -1,15 +1,15 @@
-"""One adapter for each library, all asked for the same work.
+"""One adapter for each library, all with the same settings.
 
-One idea: an adapter says how its library is fed, trained and asked, and which of its own ways of
-doing the same work (``variants``, ``policies``) are worth trying; measure.py tries them and keeps
-the fastest, so a peer is always seen at its best. Everyone gets the same float32 table in memory,
-100 trees of 31 leaves, learning rate 0.1, 255 bins and 20 rows a leaf; how it regularises these is
-each library's own default. ``losses`` are the losses it offers, and its own words for them.
+An adapter defines how its library receives data, trains and predicts, and which of its own options
+for the same work (``variants``, ``policies``) to try; measure.py tries them and keeps the fastest,
+so a peer is always measured at its best. Every library gets the same float32 table in memory, 100
+trees of 31 leaves, learning rate 0.1, 255 bins and 20 rows per leaf; the regularisation is each
+library's own default. ``losses`` maps the losses that it offers to its own names.
 
-A library is imported when its adapter is made, so a worker holds one library only.
+A library is imported when its adapter is created, so a worker contains one library only.
 """
 
-# ruff: noqa: D102  (what each method does is said once, in Peer)
+# ruff: noqa: D102  (each method is documented once, in Peer)
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ QUANTILE = 0.8
 TWEEDIE_POWER = 1.5
 # For XGBoost, where a row's hessian is about 1.
 ROWS = {"min_child_weight": float(MIN_ROWS)}
-# Where residuals stop to count as squares: about the 0.9 quantile of the noise of the table.
+# The δ of the Huber loss: about the 0.9 quantile of the noise of the table.
 HUBER_WIDTH = 3.3
 
 ANY_LEAVES = {"max_leaf_nodes": None}
-DEPTH = 6  # of trees that grow level by level
+DEPTH = 6  # of trees that grow depth-wise
 
 
 class Stagewise(Peer):
-    """Ours, through the estimators a user would use."""
+    """Stagewise, through its public estimators."""
 
     name = "stagewise"
     package = "stagewise"
@@ -59,9 +59,9 @@ class Stagewise(Peer):
         "exact": {"split": "exact", "grow_policy": "depth_wise", "max_depth": DEPTH, **ANY_LEAVES},
         "symmetric": {"grow_policy": "symmetric", "max_depth": DEPTH, **ANY_LEAVES},
         "goss": {"sampling": "goss"},
-        "levels": {},
+        "categories": {},
         "linear": {"leaves": "linear"},
-        "joint": {},  # a tree for each output, to compare with
+        "joint": {},  # one tree per output, for comparison
         "forest": {},
     }
 
@@ -106,7 +106,7 @@ class Stagewise(Peer):
 
 
 class VectorStagewise(Stagewise):
-    """Ours, with one tree a round for all classes or targets."""
+    """Stagewise with one tree per round for all classes or targets."""
 
     name = "stagewise-vector"
     kinds = frozenset({"fit"})
@@ -114,7 +114,7 @@ class VectorStagewise(Stagewise):
 
 
 class LightGBM(Peer):
-    """LightGBM through Dataset and train; its three ways of laying out the bins are tried."""
+    """LightGBM through Dataset and train; its three bin layouts are tried."""
 
     name = "lightgbm"
     package = "lightgbm"
@@ -135,7 +135,7 @@ class LightGBM(Peer):
     ways: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         **USUAL,
         "goss": {"data_sample_strategy": "goss"},
-        "levels": {},
+        "categories": {},
         "linear": {"linear_tree": True},
     }
 
@@ -160,8 +160,8 @@ class LightGBM(Peer):
             params["force_" + work.variant.replace("-", "_")] = True
         if work.task == "classes":
             params["num_class"] = work.n_classes
-        levels = list(work.categories) or "auto"
-        data = self.lib.Dataset(X, label=y, params=params, categorical_feature=levels)
+        categories = list(work.categories) or "auto"
+        data = self.lib.Dataset(X, label=y, params=params, categorical_feature=categories)
         return self.lib.train(params, data, num_boost_round=work.trees)
 
     def predict(self, model: Any, X: np.ndarray, work: Work) -> np.ndarray:
@@ -183,9 +183,9 @@ class QuantisedLightGBM(LightGBM):
 class XGBoost(Peer):
     """XGBoost's hist, from either of its containers, growing by gain as all the others do.
 
-    It has no least number of rows in a leaf, only a least hessian. For squares and the losses with
-    a constant hessian that is the same thing; for classes its default of 1 comes nearest (a row has
-    at most ¼, most have far less), and the positive losses keep it too.
+    It has no minimum number of rows per leaf, only a minimum hessian. For squared error and the
+    losses with a constant hessian both are equivalent; for classes its default of 1 is nearest (a
+    row has at most ¼, most have far less), and the positive losses keep it too.
     """
 
     name = "xgboost"
@@ -244,7 +244,7 @@ class XGBoost(Peer):
 
 
 class DepthwiseXGBoost(XGBoost):
-    """XGBoost growing level by level up to 31 leaves: less work, and other trees."""
+    """XGBoost growing depth-wise up to 31 leaves: less work, and different trees."""
 
     name = "xgboost-depthwise"
     kinds = frozenset({"fit"})
@@ -253,7 +253,7 @@ class DepthwiseXGBoost(XGBoost):
 
 
 class VectorXGBoost(XGBoost):
-    """XGBoost with one tree a round for all classes or targets."""
+    """XGBoost with one tree per round for all classes or targets."""
 
     name = "xgboost-vector"
     kinds = frozenset({"fit"})
@@ -265,8 +265,8 @@ class VectorXGBoost(XGBoost):
 class CatBoost(Peer):
     """CatBoost with its own symmetric trees (depth 5, 32 leaves) or with 31 leaves by gain.
 
-    No bootstrap, one Newton step a leaf and no metric while training, as with all the others: each
-    of these makes it faster than its defaults.
+    No bootstrap, one Newton step per leaf and no metric while training, as with all the others:
+    each of these makes it faster than its defaults.
     """
 
     name = "catboost"
@@ -285,7 +285,7 @@ class CatBoost(Peer):
     ways: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         **USUAL,
         "symmetric": {"depth": DEPTH},
-        "levels": {},
+        "categories": {},
         "joint": {},
     }
 
@@ -319,8 +319,8 @@ class CatBoost(Peer):
         else:
             loss = "Logloss" if work.task == "binary" else "MultiClass"
             model = self.lib.CatBoostClassifier(loss_function=loss, **params)
-        levels = list(work.categories) or None
-        return model.fit(self.lib.Pool(X, y, cat_features=levels, thread_count=work.threads))
+        categories = list(work.categories) or None
+        return model.fit(self.lib.Pool(X, y, cat_features=categories, thread_count=work.threads))
 
     def feed(self, X: np.ndarray, work: Work) -> Any:
         if not work.categories:
@@ -417,7 +417,7 @@ class ClassicScikitLearn(Peer):
 
 
 class Perpetual(Peer):
-    """Perpetual: it chooses its own trees, so only its one-row predict is compared (100 trees)."""
+    """Perpetual: it chooses its tree sizes, so only its one-row predict is compared (100 trees)."""
 
     name = "perpetual"
     package = "perpetual"

@@ -1,4 +1,4 @@
-"""The picture of how training time grows with the table."""
+"""Plot the training time against the size of the table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-# Colours that stay apart for colour-blind readers; ours is the dark, thick line.
+# Colours that colour-blind readers can distinguish; ours is the dark, thick line.
 STYLE = {
     "stagewise": ("#000000", "Stagewise"),
     "lightgbm": ("#0072b2", "LightGBM"),

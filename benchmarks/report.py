@@ -1,8 +1,8 @@
-"""Results as a page: RESULTS.md and the scaling plot, from the figures in results.json.
+"""Write RESULTS.md and the scaling plot from the figures in results.json.
 
-One idea: everything a reader sees is computed here from the raw figures, so the page can be made
-again without measuring. It must not measure, and must not soften: a goal missed, a loss out of
-bounds and a busy machine are written where the figure stands.
+Everything on the page is computed here from the raw figures, so the page can be written again
+without measuring. A missed goal, a loss out of bounds and a busy machine are printed beside the
+figure.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Result = dict[str, Any]
 
 # Our held-out loss may be this much above the best peer's, relatively.
 QUALITY_MARGIN = 0.005
-# Whoever is this much above the best has not learned, and is nobody's rival.
+# A library whose loss is this much above the best has not learned; it is not compared by speed.
 FAILED_MARGIN = 0.25
 BUSY_GOAL = 1.3
 LINEAR_EXPONENT = 1.1
@@ -213,7 +213,7 @@ def _exponent(result: Result, peer: str) -> float | None:
     return math.log(end / start) / math.log(last / first)
 
 
-# --- quality and quiet -------------------------------------------------------------------------
+# --- quality and machine load ------------------------------------------------------------------
 
 
 def _losses(entries: list[Entry]) -> dict[str, float]:
@@ -229,30 +229,30 @@ def _medians(entries: list[Entry]) -> dict[str, float]:
 
 
 def _excess(case: Case, entries: list[Entry]) -> tuple[float | None, str]:
-    """Return how far our loss lies above that of the peer it is held to, and whose that is."""
+    """Return our loss relative to that of the reference peer, and the label of that peer."""
     losses = _losses(entries)
     ours = losses.pop(OURS, None)
     if ours is None or not losses:
         return None, ""
     best, *_ = ranking = sorted(losses, key=lambda peer: losses[peer])
-    if case.judged_by == "best":
+    if case.quality_reference == "best":
         return ours / losses[best] - 1.0, LABELS[best]
     middle = ranking[(len(ranking) - 1) // 2]
-    # The literal figure stays in sight.
+    # The difference to the best peer is printed too.
     aside = f"the median peer, {LABELS[middle]}; {ours / losses[best] - 1.0:+.2%} {LABELS[best]}"
     return ours / losses[middle] - 1.0, aside
 
 
 def _quality(case: Case, entries: list[Entry]) -> str:
-    excess, judge = _excess(case, entries)
+    excess, peer = _excess(case, entries)
     if excess is None:
         return "–"
-    text = f"{excess:+.2%} ({judge})"
+    text = f"{excess:+.2%} ({peer})"
     return text if excess <= QUALITY_MARGIN else f"**FAILED: {text}**"
 
 
 def _handicap(entries: list[Entry], peer: str) -> str:
-    """Say so when a fast peer pays for its speed with its loss."""
+    """Return a note if a fast peer has a higher loss."""
     losses = _losses(entries)
     above = losses[peer] / min(losses.values()) - 1.0
     return f", its loss {above:.1%} above the best" if above > QUALITY_MARGIN else ""

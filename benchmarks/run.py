@@ -1,7 +1,7 @@
 """Measure Stagewise against its peers and write RESULTS.md (what ``make bench`` runs).
 
-One idea: each case that is finished is stored at once in results.json and the page is made from
-that file, so cases may be measured one by one and a broken run loses only its last case.
+Each finished case is stored at once in results.json and the page is written from that file, so
+cases may be measured one by one and an aborted run loses only its last case.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from team import TableStore, Team
 from report import quality_failures, write_page
 
 HERE = Path(__file__).parent
-# Of results.json; goes up when older figures can no longer be read.
+# Version of results.json; increases when older figures can no longer be read.
 FORMAT = 1
 
 
@@ -79,7 +79,7 @@ def read_results(path: Path, described: dict[str, Any]) -> dict[str, Any]:
 
 def measure_all(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     threads = args.threads or len(machine.usable_cpus())
-    for doubt in machine.look_around(load_too=True):
+    for doubt in machine.check_quiet(load_too=True):
         print(f"WARNING: the machine is busy ({doubt}); times will be marked as doubtful")
     with tempfile.TemporaryDirectory(prefix="stagewise-bench-") as scratch:
         tables = TableStore(Path(scratch) / "tables")
@@ -92,7 +92,7 @@ def measure_all(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
             measurement = Measurement(team, peers, threads, print)
             for case in chosen_cases(args):
                 results["cases"][case.name] = measure_one(measurement, case, args)
-                tables.forget()
+                tables.remove_all()
                 path.write_text(json.dumps(results, indent=1) + "\n")
                 write_page(results, folder)
         finally:
@@ -103,15 +103,15 @@ def measure_all(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
 def measure_one(measurement: Measurement, case: Case, args: argparse.Namespace) -> dict[str, Any]:
     start = time.monotonic()
     print(f"{case.name}: {case.title}" + (" [quick: reduced]" if args.quick else ""), flush=True)
-    doubts = machine.look_around()
+    doubts = machine.check_quiet()
     for doubt in doubts:
         print(f"  WARNING: the machine is busy ({doubt})")
     result = measurement.run(case)
     print(f"  took {time.monotonic() - start:.0f} s", flush=True)
     real_data = bool(args.data) and case.name == "classes-7"
     today = dt.date.today().isoformat()
-    asked = {"trees": case.trees, "rows": case.rows, "features": case.features}
-    return {"when": today, **asked, "doubts": doubts, "real_data": real_data, **result}
+    settings = {"trees": case.trees, "rows": case.rows, "features": case.features}
+    return {"when": today, **settings, "doubts": doubts, "real_data": real_data, **result}
 
 
 def main() -> int:
@@ -121,7 +121,7 @@ def main() -> int:
             print(f"{case.name:18} {case.title}")
         print(f"libraries: {', '.join(PEERS)}")
         return 0
-    # A quick run says nothing about speed and must not overwrite what does.
+    # The times of a quick run are meaningless and must not overwrite real ones.
     folder = HERE / "quick" if args.quick else HERE
     folder.mkdir(exist_ok=True)
     if args.report_only:

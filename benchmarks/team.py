@@ -1,7 +1,7 @@
-"""The workers, seen from the driver: started, fed with tables, asked one at a time.
+"""Start the worker processes, send them tables and jobs, and collect the results.
 
-One idea: at most one worker has a job at any moment. A worker that hangs or dies is replaced and
-its job reported as failed; the rest of the benchmark goes on.
+At most one worker has a job at any time. A worker that hangs or dies is replaced and its job is
+reported as failed; the rest of the benchmark continues.
 """
 
 from __future__ import annotations
@@ -54,18 +54,18 @@ class Worker:
         self._rest = b""
         self.holds = ""
 
-    def ask(self, timeout: float, do: str, **job: Any) -> dict[str, Any]:
-        """Send a job and wait for its answer."""
+    def request(self, timeout: float, do: str, **job: Any) -> dict[str, Any]:
+        """Send a job and wait for its result."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps({"do": do, **job}).encode() + b"\n")
             self._process.stdin.flush()
         except BrokenPipeError:
             raise JobError("the worker died") from None
-        answer: dict[str, Any] = json.loads(self._line(time.monotonic() + timeout, timeout))
-        if "error" in answer:
-            raise JobError(answer["error"])
-        return answer
+        result: dict[str, Any] = json.loads(self._line(time.monotonic() + timeout, timeout))
+        if "error" in result:
+            raise JobError(result["error"])
+        return result
 
     def _line(self, deadline: float, timeout: float) -> bytes:
         assert self._process.stdout is not None
@@ -84,11 +84,11 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be asked."""
+        """Whether the process can receive jobs."""
         return self._process.poll() is None
 
     def close(self) -> None:
-        """End the process, whatever it is doing."""
+        """End the process, even if a job is running."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -114,13 +114,13 @@ class TableStore:
                     np.save(path / f"{name}.npy", array)
         return path
 
-    def forget(self) -> None:
+    def remove_all(self) -> None:
         """Remove all tables."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
 class Team:
-    """All workers of a run, by library and policy, and the time others took from us meanwhile."""
+    """All workers of a run, by library and policy, and the CPU time used by other processes."""
 
     def __init__(self, tables: TableStore, *, verbose: bool = False) -> None:
         self._tables = tables
@@ -130,7 +130,7 @@ class Team:
         self.versions: dict[str, str] = {}
         self.foreign = self.capacity = 0.0
 
-    def meet(self, peer: str, policy: str) -> Worker:
+    def start_worker(self, peer: str, policy: str) -> Worker:
         """Return the worker of a peer, started and warmed up."""
         key = (PEERS[peer].package, policy)
         worker = self._workers.get(key)
@@ -138,19 +138,19 @@ class Team:
             worker = self._workers[key] = Worker(policy, verbose=self._verbose)
             self._met = {met for met in self._met if (PEERS[met[0]].package, met[1]) != key}
         if (peer, policy) not in self._met:
-            answer = worker.ask(START_TIMEOUT, "hello", peer=peer)
-            self.versions[PEERS[peer].package] = answer["version"]
+            result = worker.request(START_TIMEOUT, "hello", peer=peer)
+            self.versions[PEERS[peer].package] = result["version"]
             self._met.add((peer, policy))
         return worker
 
-    def ask(
+    def request(
         self, timeout: float, do: str, peer: str, policy: str, case: Case, draw: int, **work: Any
     ) -> dict[str, Any]:
-        """Have a peer do a job on a table of a case."""
-        worker = self.meet(peer, policy)
+        """Run a job of a peer on a table of a case and return its result."""
+        worker = self.start_worker(peer, policy)
         folder = str(self._tables.path(case, draw))
         if worker.holds != folder:
-            worker.ask(START_TIMEOUT, "load", folder=folder)
+            worker.request(START_TIMEOUT, "load", folder=folder)
             worker.holds = folder
         time.sleep(SETTLE_SECONDS)
         shape = {
@@ -161,27 +161,27 @@ class Team:
             "categories": list(case.categories),
             "trees": case.trees,
         }
-        answer = worker.ask(timeout, do, peer=peer, **shape, **work)
-        self.foreign += answer["foreign"]
-        self.capacity += answer["capacity"]
-        return answer
+        result = worker.request(timeout, do, peer=peer, **shape, **work)
+        self.foreign += result["foreign"]
+        self.capacity += result["capacity"]
+        return result
 
     def foreign_share(self) -> float:
-        """Share of the cores others used in the jobs since the last call."""
+        """Return the share of the cores that others used in the jobs since the last call."""
         share = max(0.0, self.foreign / self.capacity) if self.capacity else 0.0
         self.foreign = self.capacity = 0.0
         return share
 
     def drop(self, peer: str, policy: str) -> None:
-        """Free the table a worker holds."""
+        """Free the table that a worker has in memory."""
         worker = self._workers.get((PEERS[peer].package, policy))
         if worker is not None and worker.alive:
             with suppress(JobError):
-                worker.ask(START_TIMEOUT, "drop")
+                worker.request(START_TIMEOUT, "drop")
             worker.holds = ""
 
     def close(self) -> None:
-        """End all workers; the next job starts fresh ones."""
+        """End all workers; the next job starts new ones."""
         for worker in self._workers.values():
             if worker.alive:
                 worker.close()

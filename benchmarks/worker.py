@@ -1,8 +1,8 @@
-"""A process that holds one library and does one job at a time.
+"""A process that imports one library and runs one job at a time.
 
-One idea: jobs come in as lines of JSON and answers go out as lines of JSON, so libraries never
-share a process, a thread pool or an allocator, and an idle worker costs nothing. It must not decide
-what to measure: that is measure.py's.
+Jobs arrive as lines of JSON and results leave as lines of JSON, so libraries never share a process,
+a thread pool or an allocator, and an idle worker uses no CPU. What is measured is decided in
+measure.py.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ONE_ROW_ROWS = 256
 
 
 class Jobs:
-    """The table held at present, and what can be done with it."""
+    """The table in memory, and the jobs that use it."""
 
     def __init__(self) -> None:
         self.peers: dict[str, Peer] = {}
@@ -47,7 +47,7 @@ class Jobs:
         return {"version": self.peers[peer].version()}
 
     def load(self, folder: str) -> dict[str, Any]:
-        """Read a table into memory (the old one is dropped first)."""
+        """Read a table into memory (the previous one is freed first)."""
         self.drop()
         self.table = Table(*(read_part(Path(folder), name) for name in Table._fields))
         return {}
@@ -60,33 +60,35 @@ class Jobs:
         return {}
 
     def fit(self, peer: str, **work: Any) -> dict[str, Any]:
-        """Train once; seconds, held-out loss, and memory at its highest beyond what was there."""
+        """Train once; return seconds, held-out loss, and peak memory beyond the memory before."""
         table = self._table()
-        asked = Work(**work)
-        rows, others = (self.peers[peer].feed(X, asked) for X in (table.X_train, table.X_test))
+        work_settings = Work(**work)
+        rows, others = (
+            self.peers[peer].feed(X, work_settings) for X in (table.X_train, table.X_test)
+        )
         gc.collect()
         before = _reset_peak()
         with ForeignTime() as foreign:
             start = time.perf_counter()
-            model = self.peers[peer].fit(rows, table.y_train, asked)
+            model = self.peers[peer].fit(rows, table.y_train, work_settings)
             seconds = time.perf_counter() - start
         peak = _peak() - before
-        answer = self.peers[peer].predict(model, others, asked)
+        prediction = self.peers[peer].predict(model, others, work_settings)
         return {
             "seconds": seconds,
-            "loss": held_out_loss(asked.loss, table.y_test, answer),
+            "loss": held_out_loss(work_settings.loss, table.y_test, prediction),
             "peak_mb": peak / 2**20,
             "foreign": foreign.seconds,
             "capacity": foreign.capacity,
         }
 
     def one_row(self, peer: str, **work: Any) -> dict[str, Any]:
-        """Predict single rows in turn; the median time of a call in nanoseconds."""
+        """Predict single rows in turn; return the median time of a call in nanoseconds."""
         table = self._table()
-        asked = Work(**work)
+        work_settings = Work(**work)
         if peer not in self.models:
-            self.models[peer] = self.peers[peer].fit(table.X_train, table.y_train, asked)
-        predict = self.peers[peer].one_row(self.models[peer], asked)
+            self.models[peer] = self.peers[peer].fit(table.X_train, table.y_train, work_settings)
+        predict = self.peers[peer].one_row(self.models[peer], work_settings)
         rows = [row[None, :].astype(np.float64) for row in table.X_test[:ONE_ROW_ROWS]]
         times = np.empty(ONE_ROW_CALLS, dtype=np.int64)
         clock = time.perf_counter_ns
@@ -110,17 +112,17 @@ class Jobs:
 
 
 def read_part(folder: Path, name: str) -> Any:
-    """Read one part of a table, which is sparse if it was saved so."""
+    """Read one part of a table, which is sparse if it was saved as a sparse matrix."""
     path = folder / f"{name}.npz"
     return sparse.load_npz(path) if path.exists() else np.load(folder / f"{name}.npy")
 
 
-def held_out_loss(loss: str, y: np.ndarray, answer: np.ndarray) -> float:
-    """Mean of the loss in double precision; of squares its root, of positives the deviance."""
-    f = np.asarray(answer, dtype=np.float64)
+def held_out_loss(loss: str, y: np.ndarray, prediction: np.ndarray) -> float:
+    """Mean loss in float64; the root for squared error, the deviance for positive losses."""
+    f = np.asarray(prediction, dtype=np.float64)
     if loss in ("log_loss", "exponential", "adaboost"):
         return _class_loss(loss, y, f)
-    if f.ndim == 2 and y.ndim == 1 and f.shape[1] > 1:  # probabilities of classes, and their codes
+    if f.ndim == 2 and y.ndim == 1 and f.shape[1] > 1:  # class probabilities and class codes
         y = np.eye(f.shape[1])[y]
     f, y = f.reshape(y.shape), y.astype(np.float64)
     away = np.abs(y - f)
@@ -160,7 +162,7 @@ def _status(key: str) -> int | None:
 
 
 def _reset_peak() -> int:
-    """Forget the highest memory so far, where the system can; return the memory in use now."""
+    """Reset the peak memory, where the system can; return the memory in use now."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -174,18 +176,18 @@ def _peak() -> int:
 
 
 def main() -> None:
-    # Libraries print to stdout as they please; answers go through a copy of it.
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    # Libraries may print to stdout; results go through a copy of it.
+    output = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     jobs = Jobs()
     for line in sys.stdin:
         job = json.loads(line)
         try:
-            answer = getattr(jobs, job.pop("do"))(**job)
-        except Exception as error:  # whatever a library raises is an answer too
+            result = getattr(jobs, job.pop("do"))(**job)
+        except Exception as error:  # any exception of a library is reported as a result
             last = traceback.format_exc(limit=-2)
-            answer = {"error": f"{type(error).__name__}: {error}", "traceback": last}
-        print(json.dumps(answer), file=answers)
+            result = {"error": f"{type(error).__name__}: {error}", "traceback": last}
+        print(json.dumps(result), file=output)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Boost anything: splines, neighbours, a network, a boosted model itself."""
+"""Boost any regressor: splines, nearest neighbours, a neural network, a boosted model."""
 
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge

@@ -1,4 +1,4 @@
-"""Categorical columns: levels are values; codes, their order and the library do not matter."""
+"""Categorical columns: categories are values; codes, their order and the library do not matter."""
 
 import numpy as np
 import pandas as pd
@@ -14,12 +14,12 @@ y = area * np.array([price[name] for name in city]) + rng.normal(0, 10, 1000)
 
 X = pd.DataFrame({"area": area, "city": pd.Categorical(city)})
 model = GradientBoostingRegressor().fit(X, y)
-print("levels:", model.model_.features[1].categories.values)
+print("categories:", model.model_.features[1].categories.values)
 
-# Text where there was a category type, another library, another order of columns: all the same.
+# Text instead of a category type, another library, another column order: the same predictions.
 new = pl.DataFrame({"city": ["Oslo", "Lima"], "area": [60.0, 60.0]})
 print("60 m² in Oslo and Lima:", model.predict(new).round())
 
-# A city that no training row had: missing (with a warning), an error, or a level without rows.
+# A city that no training row had: missing (with a warning), an error, or an empty category.
 model.set_params(handle_unknown="prior")
 print("60 m² in Rome:", model.predict(pl.DataFrame({"city": ["Rome"], "area": [60.0]})).round())

@@ -1,4 +1,4 @@
-"""How many rounds? Ask held-out rows, folds, or the rows outside the bag."""
+"""Choose the number of rounds by held-out rows, cross-validation, or out-of-bag rows."""
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer

@@ -1,4 +1,4 @@
-"""Committees: bagging, folds, and what averaging can be expected to do."""
+"""Bagging, cross-validation committees, and the theory of averaging."""
 
 import numpy as np
 from sklearn.datasets import load_diabetes
@@ -20,15 +20,15 @@ print(
     f"out of bag {bagged.oob_score_:.2f}"
 )
 
-# Every member learns from four folds and stops by the fifth.
+# Every estimator learns from four folds and stops by the fifth.
 boosted = GradientBoostingRegressor(n_estimators=500, max_leaf_nodes=4)
 folds = BaggingRegressor(boosted, sampling="folds", cv=5).fit(X_train, y_train)
-rounds = [member.n_iter_ for member in folds.estimators_]
+rounds = [estimator.n_iter_ for estimator in folds.estimators_]
 print(f"five boosted models  R² {folds.score(X_test, y_test):5.2f}, rounds {rounds}")
 
-predicted = np.stack([member.predict(X_test) for member in bagged.estimators_])
+predicted = np.stack([estimator.predict(X_test) for estimator in bagged.estimators_])
 parts = ambiguity(predicted, y_test)
-print(f"error {parts.ensemble:.0f} = {parts.average:.0f} in the mean - {parts.ambiguity:.0f}")
+print(f"error {parts.ensemble:.0f} = average {parts.average:.0f} - ambiguity {parts.ambiguity:.0f}")
 
-print(f"15 voters, each right in 60 %: together in {majority_vote_accuracy(15, 0.6):.1%}")
-print(f"50 averaged, correlation 0.3: variance {variance_of_average(0.3, 1.0, 50):.3f} of one")
+print(f"majority of 15 voters, each right in 60 %: {majority_vote_accuracy(15, 0.6):.1%}")
+print(f"average of 50, correlation 0.3: variance {variance_of_average(0.3, 1.0, 50):.3f} of one")

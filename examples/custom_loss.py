@@ -1,4 +1,4 @@
-"""A loss of your own runs in the same loop: log-cosh, smooth near zero and linear far out."""
+"""A custom loss: log-cosh, quadratic near zero and linear for large residuals."""
 
 import numpy as np
 from sklearn.datasets import load_diabetes

@@ -1,4 +1,4 @@
-"""One tree that people can read: grow it, prune it, show it."""
+"""A single decision tree: grow it, prune it, show it."""
 
 from pathlib import Path
 

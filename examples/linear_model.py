@@ -1,4 +1,4 @@
-"""A linear model with its tests, a shorter one, and one that is boosted column by column."""
+"""Linear regression with tests, stepwise selection, and component-wise boosting."""
 
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import train_test_split

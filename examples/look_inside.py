@@ -1,4 +1,4 @@
-"""Look at a table, and then into a model of it."""
+"""Describe a table and inspect a model of it."""
 
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import train_test_split
@@ -31,4 +31,4 @@ print(f"{strongest['features']} interact: H = {strongest['h']:.2f}")
 
 print(decision_path(model, X_test.iloc[[0]]).text(top=2))
 
-print(f"all of it, to look at: {model.report(X_test, y_test, 'report.html')}")
+print(f"the report: {model.report(X_test, y_test, 'report.html')}")

@@ -1,7 +1,7 @@
 """Boosted stumps on nested spheres (Elements of Statistical Learning, figure 10.2).
 
 Ten standard normal features; the class is whether their squares sum to more than 9.34, the median
-of chi-squared with ten degrees of freedom. One stump is hardly better than a coin.
+of chi-squared with ten degrees of freedom. One stump is hardly better than chance.
 """
 
 import numpy as np

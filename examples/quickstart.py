@@ -1,4 +1,4 @@
-"""A table in, a trustworthy model out."""
+"""Fit, evaluate and save a model."""
 
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split

@@ -1,4 +1,4 @@
-"""Watch a fit, stop it when you like, and continue it later: the same model as one long fit."""
+"""Monitor a fit, stop it, and continue it later: the result equals one long fit."""
 
 from sklearn.datasets import load_diabetes
 

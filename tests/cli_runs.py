@@ -1,4 +1,4 @@
-"""What the tests of the command line share: a table, quick settings, and the look of a failure."""
+"""Shared code of the command-line tests: a table, quick settings, and a check for failures."""
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +8,7 @@ FAST = ["--set", "n_estimators=15", "--set", "min_samples_leaf=5"]
 
 
 def make_table(seed):
-    """Rows whose price, kind and flag follow from area and age; noise matters little."""
+    """Return rows whose price, kind and flag depend on area and age, with little noise."""
     rng = np.random.default_rng(seed)
     area, age = rng.normal(size=ROWS), rng.normal(size=ROWS)
     price = 3 * area - age + 0.1 * rng.normal(size=ROWS)
@@ -26,9 +26,9 @@ def make_table(seed):
     )
 
 
-def fails(answer, *words):
+def fails(result, *words):
     """Check that a command failed with one sentence, no traceback and nothing printed."""
-    code, out, err = answer
+    code, out, err = result
     assert code == 1
     assert out == ""
     assert "Traceback" not in err

@@ -1,4 +1,4 @@
-"""What every test shares."""
+"""Settings and checks for all tests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import settings
 from sklearn.base import BaseEstimator
 
 # The same examples on every run, so that a failure is caused by a change. There is no deadline: a
-# busy machine is no failure.
+# busy machine is not a failure.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 

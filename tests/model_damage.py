@@ -1,7 +1,7 @@
 """Ways to damage a model file.
 
-One idea: a mutator takes the sound body of a file, without its footer, and returns a damaged one;
-`close` gives any body a right footer, as an attacker would.
+A mutator takes the valid body of a file, without its footer, and returns a damaged one; `close`
+gives any body a valid footer, as an attacker would.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ DTYPES = ["float64", "uint64", "int32", "uint8", "float16", "int8", "object", "<
 
 
 def close(body: bytes) -> bytes:
-    """A body with the footer it ought to have."""
+    """Return a body with its valid footer."""
     counted = body + struct.pack("<Q", len(body) + FOOTER)
     return counted + hashlib.sha256(counted).digest()
 
 
 def parts(body: bytes) -> tuple[dict[str, Any], bytes]:
-    """The header and the data of a body that is not damaged."""
+    """Return the header and the data of a body that is not damaged."""
     end = PREFIX + struct.unpack_from("<Q", body, 16)[0]
     return json.loads(body[PREFIX:end]), body[end:]
 
@@ -49,7 +49,7 @@ def overwrite(body: bytes, at: int, new: bytes) -> bytes:
     return (body[:at] + new + body[at + len(new) :])[: len(body)]
 
 
-# Mutators: each takes a sound body, without its footer, and returns a damaged one.
+# Mutators: each takes a valid body, without its footer, and returns a damaged one.
 
 Rng = np.random.Generator
 
@@ -82,7 +82,7 @@ def insert(rng: Rng, body: bytes) -> bytes:
 
 
 def splice(rng: Rng, body: bytes) -> bytes:
-    """Put the end of the file behind another part of it."""
+    """Append the end of the file after another part of it."""
     return body[: rng.integers(len(body))] + body[rng.integers(len(body)) :]
 
 
@@ -97,7 +97,7 @@ def edit_prefix(rng: Rng, body: bytes) -> bytes:
 
 
 def edit_numbers(rng: Rng, body: bytes) -> bytes:
-    """Put an odd number into a section: a cycle, an index out of range, a leaf of NaN."""
+    """Put an invalid number into a section: a cycle, an index out of range, a leaf of NaN."""
     header, data = parts(body)
     filled = [entry for entry in header["sections"] if entry["size"]]
     entry = filled[rng.integers(len(filled))]
@@ -153,7 +153,7 @@ def edit_table(rng: Rng, body: bytes) -> bytes:
 
 
 def edit_fact(rng: Rng, body: bytes) -> bytes:
-    """Put an odd text, perhaps not even JSON, in the place of one value of the header."""
+    """Replace one value of the header by an unusual text, perhaps no valid JSON."""
     header, data = parts(body)
     holder = header if rng.random() < 0.5 else header["estimator"]
     key = str(rng.choice(sorted(holder)))
@@ -163,7 +163,7 @@ def edit_fact(rng: Rng, body: bytes) -> bytes:
 
 
 def edit_key(rng: Rng, body: bytes) -> bytes:
-    """Drop a key of the header, or give one twice."""
+    """Remove a key of the header, or repeat one."""
     header, data = parts(body)
     key = str(rng.choice(sorted(header)))
     if rng.random() < 0.3:
@@ -174,7 +174,7 @@ def edit_key(rng: Rng, body: bytes) -> bytes:
 
 
 def edit_text(rng: Rng, body: bytes) -> bytes:
-    """Overwrite a few characters of the header with others that JSON knows."""
+    """Overwrite a few characters of the header with other characters of JSON."""
     header, data = parts(body)
     text = bytearray(dump(header))
     for at in rng.integers(len(text), size=rng.integers(1, 4)):

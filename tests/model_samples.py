@@ -1,7 +1,7 @@
-"""Models made by hand: random trees that obey every rule, without any fitting.
+"""Handmade models: random valid trees, without any fitting.
 
-One idea: tests of files and of kernels need models of every shape, quickly and independently of
-how trees are grown. This file must not import anything that fits.
+Tests of files and of kernels need models of every shape, quickly and independently of how trees are
+grown. This file must not import anything that fits.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def random_tree(rng: np.random.Generator, n_features: int, n_splits: int) -> Tre
 
 
 def with_sets(tree: Tree, categories: Sequence[int], rng: np.random.Generator) -> Tree:
-    """Return the tree with random sets of categories where it asks about a category."""
+    """Return the tree with random category sets at splits on categorical features."""
     start = np.full(len(tree.feature), -1, dtype=np.int32)
     words: list[np.uint64] = []
     for node in rng.permutation(np.flatnonzero(tree.feature >= 0)):  # in any order
@@ -78,8 +78,8 @@ def with_sets(tree: Tree, categories: Sequence[int], rng: np.random.Generator) -
     return replace(tree, threshold=threshold, category_sets=sets)
 
 
-def with_lines(tree: Tree, n_features: int, rng: np.random.Generator) -> Tree:
-    """Return the tree with random lines in about half of its leaves."""
+def with_linear_leaves(tree: Tree, n_features: int, rng: np.random.Generator) -> Tree:
+    """Return the tree with random linear models in about half of its leaves."""
     leaves = np.flatnonzero(tree.feature < 0)
     node = leaves[rng.random(len(leaves)) < 0.5].astype(np.int64)
     if not len(node):
@@ -128,7 +128,7 @@ def make_model(
         trees = [t.with_values(rng.normal(size=(len(t.feature), n_outputs))) for t in trees]
     categories = kept.n_categories_per_feature()
     trees = [with_sets(tree, categories, rng) for tree in trees] if any(categories) else trees
-    trees = [with_lines(tree, len(kept), rng) for tree in trees] if lines else trees
+    trees = [with_linear_leaves(tree, len(kept), rng) for tree in trees] if lines else trees
     return Model(
         task="regression" if classes is None else "classification",
         loss="squared_error" if classes is None else "log_loss",
@@ -225,7 +225,7 @@ def objects(*labels: object) -> npt.NDArray[np.object_]:
 
 
 def sample_models() -> dict[str, Model]:
-    """One model of every kind that differs in a file."""
+    """Return one model of every kind that differs in a file."""
     return {
         "regression": make_model(),
         "wide": make_model(features=wide_features(), seed=1),
@@ -238,7 +238,7 @@ def sample_models() -> dict[str, Model]:
         "missing values": make_model(missing_values=SENTINELS, seed=9),
         "categorical": make_model(features=categorical_features(), seed=10),
         "datetimes": make_model(features=datetime_features(), seed=16),
-        "many levels": make_model(
+        "many categories": make_model(
             features=[Feature(None, "categorical", None, Categories.of(range(150)))], seed=11
         ),
         "several targets": make_model(n_targets=3, seed=12),

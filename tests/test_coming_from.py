@@ -1,4 +1,4 @@
-"""The page for users of other libraries is that of the table, and its programs run."""
+"""docs/coming-from.md equals the generated page, and its programs run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_the_page_is_written_from_the_table() -> None:
 
 
 @pytest.mark.parametrize("library", page.SIDES)
-def test_our_program_runs(library: str) -> None:
+def test_stagewise_programs_of_the_page_run(library: str) -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"age": rng.normal(size=300), "city": rng.integers(0, 9, 300)})
     X["job"] = rng.integers(0, 5, 300)

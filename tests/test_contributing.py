@@ -1,4 +1,4 @@
-"""The lists of files in CONTRIBUTING.md are those of their examples."""
+"""The lists of files in CONTRIBUTING.md equal those of their examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples of all docstrings run as they stand."""
+"""The examples of all docstrings run and print what they show."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODULES = sorted(
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_the_examples_of_a_module_are_true(name, tmp_path, monkeypatch):
+def test_the_examples_of_a_module_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     failed, tried = doctest.testmod(importlib.import_module(name))
     assert (failed, tried > 0) == (0, True)

@@ -1,4 +1,4 @@
-"""The examples are run as a reader would run them, and stay short enough to read."""
+"""The examples run, print something and are short."""
 
 import runpy
 from pathlib import Path
@@ -9,7 +9,7 @@ EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_runs_and_says_something(path, tmp_path, monkeypatch, capsys):
+def test_an_example_runs_and_prints_something(path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(path), run_name="__main__")
     assert capsys.readouterr().out.strip()

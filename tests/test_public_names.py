@@ -37,7 +37,7 @@ def test_a_tree_has_no_methods():
 
 
 @pytest.mark.parametrize("name", PACKAGES)
-def test_packages_show_no_modules(name):
+def test_dir_of_a_package_has_no_modules(name):
     package = importlib.import_module(f"stagewise.inspection{name}")
     shown = {key: getattr(package, key) for key in dir(package)}
     assert all(inspect.isfunction(value) or inspect.isclass(value) for value in shown.values())

@@ -1,8 +1,8 @@
 """Measure Shapley values against the peers and write RESULTS.md (what ``make explain`` runs).
 
-One idea: rows are explained one by one, so a library that is slow is given fewer rows of the same
-table, and what is compared is the time of a row. Libraries take turns; everybody explains 100 trees
-of 31 leaves that it has grown itself on the same table; shap explains those of LightGBM.
+Rows are explained one by one, so a slow library is given fewer rows of the same table, and the time
+per row is compared. Libraries take turns. Each explains 100 trees of 31 leaves that it has grown
+itself on the same table; shap explains those of LightGBM.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cases import CASES  # noqa: E402
 TREES, LEAVES = 100, 31
 BACKGROUND = 200
 GOAL = 3.0
-# A peer's first call, on this many rows, says how many it can explain in the time below.
+# The time of a peer's first call, on this many rows, gives the number of rows for the time below.
 TRIAL_ROWS = 200
 SECONDS = 4.0
 
@@ -146,7 +146,7 @@ def seconds(explain: Explain, rows: np.ndarray) -> float:
 
 
 def measure(kind: str, peers: dict[str, dict[str, Explain]], X: np.ndarray, repeats: int) -> Any:
-    """Return the rows that each library was given, and its seconds in each turn."""
+    """Return the number of rows that each library was given, and its seconds in each turn."""
     most = len(X) // 10 if kind == "interactions" else len(X)
     entries: dict[str, dict[str, Any]] = {}
     for name, ways in peers.items():
@@ -175,7 +175,7 @@ def page(results: dict[str, Any]) -> str:
     )
     facts = results["machine"]
     lines = [
-        HEAD.format(trees=TREES, leaves=LEAVES, goal=GOAL, quiet=quiet, **results["asked"]),
+        HEAD.format(trees=TREES, leaves=LEAVES, goal=GOAL, quiet=quiet, **results["settings"]),
         f"{facts['processor']}, {facts['cores']} cores; "
         + ", ".join(f"{name} {number}" for name, number in facts["versions"].items()),
     ]
@@ -217,7 +217,7 @@ def main() -> None:
         libraries = sorted({name.split("-")[0] for name in peers})
         versions = {name: str(sys.modules[name].__version__) for name in libraries}
         results: dict[str, Any] = {
-            "asked": {"threads": args.threads, "repeats": args.repeats},
+            "settings": {"threads": args.threads, "repeats": args.repeats},
             "machine": machine.describe(versions),
             "kinds": {},
         }

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stdexcept>
 
 #include "bindings/gil_release.hpp"
@@ -35,6 +36,14 @@ template <class T>
 using Out = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
 using Weight = std::optional<In<double>>;     // none: every row counts once
 using Multiplier = std::optional<In<float>>;  // how often it counts besides; none: once
+template <class T>
+std::span<const T> span_of(const In<T>& array) {
+  return {array.data(), array.shape(0)};
+}
+template <class T>
+std::span<const T> span_of(const std::optional<In<T>>& array) {  // none: empty
+  return array ? span_of(*array) : std::span<const T>();
+}
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
 // Containers with the types of their items, for the signatures of the stub.
 template <class... T>

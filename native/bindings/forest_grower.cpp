@@ -22,9 +22,9 @@ void make_forest_grower(ForestGrower* self, Engine& e, const Bins& bins, const W
   new (self) ForestGrower({e.workers,
                            e.kernels,
                            bins,
-                           weight ? weight->data() : nullptr,
-                           target ? target->data() : nullptr,
-                           classes ? classes->data() : nullptr,
+                           span_of(weight),
+                           span_of(target),
+                           span_of(classes),
                            n_classes,
                            rules,
                            {bootstrap, share}});

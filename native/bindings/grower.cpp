@@ -313,11 +313,10 @@ void bind_grower(nb::module_& m) {
             if (classes) check_classes(rules, *classes, n_classes, bins.rows());
             const GilRelease release;
             TreeTarget tree_target = GradientTarget{};
-            if (target) tree_target = AbsoluteErrorTarget{target->data()};
+            if (target) tree_target = AbsoluteErrorTarget{span_of(target)};
             if (outputs > 0) tree_target = VectorTarget{outputs};
-            if (classes) tree_target = ClassTarget{classes->data(), n_classes};
-            new (self) Grower({e.workers, e.kernels, bins, weight ? weight->data() : nullptr, rules,
-                               tree_target});
+            if (classes) tree_target = ClassTarget{span_of(classes), n_classes};
+            new (self) Grower({e.workers, e.kernels, bins, span_of(weight), rules, tree_target});
           },
           "workers"_a, "bins"_a, "weight"_a.noconvert().none(), "rules"_a,
           "classes"_a.noconvert().none() = nb::none(), "n_classes"_a = 0, "outputs"_a = 0,

@@ -2,14 +2,6 @@
 #include "bindings/bindings.hpp"
 
 namespace stagewise {
-namespace {
-
-template <class T>
-std::span<const T> span_of(const In<T>& a) {
-  return {a.data(), a.shape(0)};
-}
-
-}  // namespace
 
 ScoreUpdate scores_of(const Tree& tree, const In<double>& value, const InOut<double>& score,
                       size_t rows, const SharedLinearLeaves* shared, const Table* table) {
@@ -17,12 +9,12 @@ ScoreUpdate scores_of(const Tree& tree, const In<double>& value, const InOut<dou
   require(value.shape(0) == tree.nodes() * tree.outputs, "a value per node and output");
   require(score.shape(0) == rows * tree.outputs, "a score per row and output");
   if (linear_leaves == nullptr) return {value.data(), tree.outputs, score.data(), rows};
-  require(tree.outputs == 1, "lines of one output");
-  require(table != nullptr, "lines need the values of the rows");
-  require(table->columns.rows == rows, "the values are those of other rows");
+  require(tree.outputs == 1, "linear leaves have one output");
+  require(table != nullptr, "linear leaves need the values of the rows");
+  require(table->columns.rows == rows, "the table has other rows than the tree");
   require(linear_leaves->nodes() == tree.nodes() &&
               linear_leaves->features() == table->columns.features(),
-          "lines of another tree");
+          "linear leaves of another tree");
   return {value.data(), 1, score.data(), rows, linear_leaves, &table->columns};
 }
 

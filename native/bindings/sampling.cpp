@@ -9,7 +9,7 @@ namespace {
 DrawnRows drawn_rows(Engine& engine, size_t rows, const Weight& weight, uint64_t seed,
                      uint64_t round) {
   require(!weight || weight->shape(0) == rows, "one weight per row");
-  return {engine.workers, rows, weight ? weight->data() : nullptr, seed, round};
+  return {engine.workers, rows, span_of(weight), seed, round};
 }
 
 // make() without the GIL; the rows alone, or the rows and how often each row of the table counts.

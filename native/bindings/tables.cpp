@@ -20,13 +20,12 @@ template <class AnyTable>
 ListOf<Out<double>> cuts_of(Engine& engine, const AnyTable& table, size_t rows,
                             const Weight& weight, size_t max_bins, size_t sample_limit,
                             uint64_t seed) {
-  const double* w = weight ? weight->data() : nullptr;
   require(!weight || weight->shape(0) == rows, "one weight per row");
   std::vector<std::vector<double>> cuts;
   {
     const GilRelease release;
     const auto sample = sample_for_cuts(rows, sample_limit, seed);
-    cuts = find_cuts(engine.workers, table, sample, w, max_bins);
+    cuts = find_cuts(engine.workers, table, sample, span_of(weight), max_bins);
   }
   ListOf<Out<double>> out;
   for (auto& c : cuts) out.append(to_numpy(std::move(c)));
@@ -58,8 +57,7 @@ Out<uint32_t> learn_category_bins(const Table& table, size_t feature, size_t n_c
   std::vector<uint32_t> bins;
   {
     const GilRelease release;
-    bins = find_category_bins(table.columns, feature, n_categories,
-                              weight ? weight->data() : nullptr, max_bins);
+    bins = find_category_bins(table.columns, feature, n_categories, span_of(weight), max_bins);
   }
   return to_numpy(std::move(bins));
 }
@@ -196,8 +194,7 @@ double width_of(Engine& engine, const In<double>& y, const In<double>& score, co
   require(y.shape(0) == score.shape(0), "one score per row");
   require(!weight || weight->shape(0) == y.shape(0), "one weight per row");
   const GilRelease release;
-  return residual_quantile(engine.workers, y.data(), score.data(),
-                           weight ? weight->data() : nullptr, y.shape(0), q);
+  return residual_quantile(engine.workers, span_of(y), span_of(score), span_of(weight), q);
 }
 
 }  // namespace

@@ -29,10 +29,12 @@ struct Distinct {
   }
 };
 
+// weight: one per value; empty: all 1.
 template <class Bits, class Real>
-Distinct distinct_values(const Real* values, size_t n, const double* weight) {
+Distinct distinct_values(std::span<const Real> values, std::span<const double> weight) {
+  const size_t n = values.size();
   Distinct out(n);
-  if (weight == nullptr) {
+  if (weight.empty()) {
     std::vector<Bits> keys;
     keys.reserve(n);
     for (size_t i = 0; i < n; ++i)
@@ -86,33 +88,34 @@ constexpr size_t kTogether = 8;
 
 template <class Real, class Bits>
 void find_cuts_of(const Columns& table, size_t first, size_t last,
-                  const std::vector<uint32_t>& sample, const double* weight, size_t max_bins,
-                  std::vector<double>* cuts) {
+                  const std::vector<uint32_t>& sample, std::span<const double> weight,
+                  size_t max_bins, std::vector<double>* cuts) {
   const size_t n = sample.size();
   std::vector<Real> values(n * (last - first));
   for (size_t i = 0; i < n; ++i)
     for (size_t f = first; f < last; ++f)
       values[(f - first) * n + i] = static_cast<Real>(table.at(f, sample[i]));
   for (size_t f = first; f < last; ++f)
-    cuts[f] =
-        choose_cuts(distinct_values<Bits>(values.data() + (f - first) * n, n, weight), max_bins);
+    cuts[f] = choose_cuts(
+        distinct_values<Bits>(std::span<const Real>(values).subspan((f - first) * n, n), weight),
+        max_bins);
 }
 
 // The rows that cuts of a sparse table are computed from.
 struct SampledRows {
   const std::vector<uint32_t>& rows;
-  std::vector<uint8_t> chosen;  // per row of the table; empty: all
-  const double* weight;
+  std::vector<uint8_t> chosen;     // per row of the table; empty: all
+  std::span<const double> weight;  // per row of the table; empty: all 1
   double total = 0.0;
   bool whole = true;  // all weights are integers, so their sums are exact
 
-  SampledRows(const std::vector<uint32_t>& sample, size_t n_rows, const double* weights)
+  SampledRows(const std::vector<uint32_t>& sample, size_t n_rows, std::span<const double> weights)
       : rows(sample), weight(weights), total(static_cast<double>(sample.size())) {
     if (sample.size() < n_rows) {
       chosen.assign(n_rows, 0);
       for (const uint32_t row : sample) chosen[row] = 1;
     }
-    if (weight == nullptr) return;
+    if (weight.empty()) return;
     total = 0.0;
     for (const uint32_t row : sample) {
       total += weight[row];
@@ -151,18 +154,17 @@ Distinct distinct_cells(const SparseTable& table, size_t feature, const SampledR
     const double x = table.value(cell);
     if (x == 0.0 && zeros_absent) continue;
     ++n_others;
-    others += sample.weight == nullptr ? 1.0 : sample.weight[row];
+    others += sample.weight.empty() ? 1.0 : sample.weight[row];
     if (x != x) continue;
     all_equal = all_equal && (values.empty() || values.front() == x);
     values.push_back(x);
-    if (sample.weight != nullptr) weights.push_back(sample.weight[row]);
+    if (!sample.weight.empty()) weights.push_back(sample.weight[row]);
   }
   Distinct found(0);
   if (all_equal) {  // with few distinct values the weights do not matter
     if (!values.empty()) found.add(values.front(), 1.0);
   } else {
-    const double* const w = sample.weight == nullptr ? nullptr : weights.data();
-    found = distinct_values<uint64_t>(values.data(), values.size(), w);
+    found = distinct_values<uint64_t>(std::span<const double>(values), weights);
   }
   if (zeros_absent && n_others < sample.rows.size()) {
     const auto above = std::lower_bound(found.value.begin(), found.value.end(), 0.0);
@@ -208,20 +210,19 @@ double cut_between(double a, double b) {
 
 std::vector<std::vector<double>> find_cuts(Workers& workers, const Columns& table,
                                            const std::vector<uint32_t>& sample,
-                                           const double* weight, size_t max_bins) {
+                                           std::span<const double> weight, size_t max_bins) {
   const size_t p = table.features();
   std::vector<std::vector<double>> cuts(p);
   std::vector<double> weights;
-  if (weight != nullptr)
+  if (!weight.empty())
     for (const uint32_t row : sample) weights.push_back(weight[row]);
-  const double* w = weight != nullptr ? weights.data() : nullptr;
   workers.run((p + kTogether - 1) / kTogether, [&](size_t block, int) {
     const size_t first = block * kTogether, last = std::min(p, first + kTogether);
     if (std::all_of(&table.columns[first], &table.columns[first] + (last - first),
                     [](const Column& c) { return c.single; })) {
-      find_cuts_of<float, uint32_t>(table, first, last, sample, w, max_bins, cuts.data());
+      find_cuts_of<float, uint32_t>(table, first, last, sample, weights, max_bins, cuts.data());
     } else {
-      find_cuts_of<double, uint64_t>(table, first, last, sample, w, max_bins, cuts.data());
+      find_cuts_of<double, uint64_t>(table, first, last, sample, weights, max_bins, cuts.data());
     }
   });
   return cuts;
@@ -229,7 +230,7 @@ std::vector<std::vector<double>> find_cuts(Workers& workers, const Columns& tabl
 
 std::vector<std::vector<double>> find_cuts(Workers& workers, const SparseTable& table,
                                            const std::vector<uint32_t>& sample,
-                                           const double* weight, size_t max_bins) {
+                                           std::span<const double> weight, size_t max_bins) {
   const size_t p = table.features();
   std::vector<std::vector<double>> cuts(p);
   const SampledRows rows(sample, table.rows(), weight);
@@ -241,7 +242,7 @@ std::vector<std::vector<double>> find_cuts(Workers& workers, const SparseTable& 
 }
 
 std::vector<uint32_t> find_category_bins(const Columns& table, size_t feature, size_t n_categories,
-                                         const double* weight, size_t max_bins) {
+                                         std::span<const double> weight, size_t max_bins) {
   std::vector<uint32_t> bin(n_categories);
   for (size_t category = 0; category < n_categories; ++category)
     bin[category] = static_cast<uint32_t>(category);
@@ -250,7 +251,7 @@ std::vector<uint32_t> find_category_bins(const Columns& table, size_t feature, s
   for (size_t row = 0; row < table.rows; ++row) {
     const double x = table.at(feature, row);
     if (x >= 0.0 && x < static_cast<double>(n_categories))
-      total[static_cast<size_t>(x)] += weight == nullptr ? 1.0 : weight[row];
+      total[static_cast<size_t>(x)] += weight.empty() ? 1.0 : weight[row];
   }
   std::vector<uint32_t> heaviest = bin;
   std::stable_sort(heaviest.begin(), heaviest.end(),

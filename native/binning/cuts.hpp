@@ -3,6 +3,7 @@
 // its own bin.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "binning/sparse_table.hpp"
@@ -19,19 +20,19 @@ std::vector<uint32_t> sample_for_cuts(size_t rows, size_t limit, uint64_t seed);
 double cut_between(double a, double b);
 
 // At most max_bins - 1 increasing cuts for every feature. Row i of the sample counts
-// weight[sample[i]] times (null: once).
+// weight[sample[i]] times (weight is empty: once).
 std::vector<std::vector<double>> find_cuts(Workers& workers, const Columns& table,
                                            const std::vector<uint32_t>& sample,
-                                           const double* weight, size_t max_bins);
+                                           std::span<const double> weight, size_t max_bins);
 
 // The same for a sparse table, by columns: the cuts that a dense copy of it would have.
 std::vector<std::vector<double>> find_cuts(Workers& workers, const SparseTable& table,
                                            const std::vector<uint32_t>& sample,
-                                           const double* weight, size_t max_bins);
+                                           std::span<const double> weight, size_t max_bins);
 
 // The bin of each category of a categorical feature, in increasing order; at most max_bins. If
 // there are more categories, those with the least weight share the last bin.
 std::vector<uint32_t> find_category_bins(const Columns& table, size_t feature, size_t n_categories,
-                                         const double* weight, size_t max_bins);
+                                         std::span<const double> weight, size_t max_bins);
 
 }  // namespace stagewise

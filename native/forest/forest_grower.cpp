@@ -42,10 +42,10 @@ ForestTree ForestGrower::grow_one(Workers& team, Workspace* workspace, uint64_t 
   for (const uint32_t row : bag.rows) {
     const double multiplier =
         bag.multiplier.empty() ? 1.0 : static_cast<double>(bag.multiplier[row]);
-    workspace->weight[row] = multiplier * (input_.weight == nullptr ? 1.0 : input_.weight[row]);
+    workspace->weight[row] = multiplier * (input_.weight.empty() ? 1.0 : input_.weight[row]);
   }
   Grower grower(
-      {team, input_.kernels, input_.bins, workspace->weight.data(), input_.rules, tree_target()});
+      {team, input_.kernels, input_.bins, workspace->weight, input_.rules, tree_target()});
   ForestTree tree;
   if (input_.rules.medians) {
     tree.tree = grower.grow(bag.rows, seed, number);
@@ -63,7 +63,7 @@ void ForestGrower::fill(Workers& team, Workspace* workspace) const {
   workspace->pairs.fill(team, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
     for (size_t i = 0; i < n; ++i) {
       const double w = workspace->weight[begin + i];
-      const double g = input_.target == nullptr ? 1.0 : -input_.target[begin + i];
+      const double g = input_.target.empty() ? 1.0 : -input_.target[begin + i];
       out[i].pair = {static_cast<float>(g), 1.0f};
       sums->abs_gradient += w * std::abs(g);
       sums->hessian += w;
@@ -73,7 +73,7 @@ void ForestGrower::fill(Workers& team, Workspace* workspace) const {
 
 void ForestGrower::set_values(const Grower& grower, const std::vector<double>& weight,
                               Tree* tree) const {
-  const size_t lanes = input_.class_of == nullptr ? 1 : input_.n_classes, nodes = tree->nodes();
+  const size_t lanes = !has_classes() ? 1 : input_.n_classes, nodes = tree->nodes();
   std::vector<double> sums(nodes * lanes, 0.0), total(nodes, 0.0);
   // A mean that rounding moved out of the range of its targets is clipped to the range.
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -83,11 +83,10 @@ void ForestGrower::set_values(const Grower& grower, const std::vector<double>& w
     for (size_t i = 0; i < leaf.rows.size(); ++i) {
       const uint32_t row = leaf.rows[i];
       const double w = weight[row];
-      const size_t lane =
-          input_.class_of == nullptr ? 0 : static_cast<size_t>(input_.class_of[row]);
-      sums[node * lanes + lane] += input_.class_of == nullptr ? w * input_.target[row] : w;
+      const size_t lane = !has_classes() ? 0 : static_cast<size_t>(input_.class_of[row]);
+      sums[node * lanes + lane] += !has_classes() ? w * input_.target[row] : w;
       total[node] += w;
-      if (input_.class_of != nullptr) continue;
+      if (has_classes()) continue;
       lowest[node] = std::min(lowest[node], input_.target[row]);
       highest[node] = std::max(highest[node], input_.target[row]);
     }
@@ -107,7 +106,7 @@ void ForestGrower::set_values(const Grower& grower, const std::vector<double>& w
   for (size_t node = 0; node < nodes; ++node) {
     const double* const own = sums.data() + node * lanes;
     double* const out = tree->value.data() + node * tree->outputs;
-    if (input_.class_of == nullptr) {
+    if (!has_classes()) {
       *out = std::clamp(*own / total[node], lowest[node], highest[node]);
     } else if (input_.n_classes == 2) {
       *out = (own[1] - own[0]) / total[node];
@@ -123,7 +122,7 @@ void ForestGrower::find_oob_leaves(const Bag& bag, Workspace* workspace, ForestT
   for (size_t row = 0, next = 0; row < n; ++row) {
     const bool seen = next < bag.rows.size() && bag.rows[next] == row;
     next += seen ? 1 : 0;
-    if (!seen && (input_.weight == nullptr || input_.weight[row] > 0.0))
+    if (!seen && (input_.weight.empty() || input_.weight[row] > 0.0))
       tree->oob_rows.push_back(static_cast<uint32_t>(row));
   }
   std::vector<double> number(tree->tree.nodes());

@@ -30,9 +30,9 @@ struct ForestInput {
   Workers& workers;
   const Kernels& kernels;
   const Bins& bins;
-  const double* weight = nullptr;     // per row; null: 1
-  const double* target = nullptr;     // per row
-  const int32_t* class_of = nullptr;  // per row, below n_classes
+  std::span<const double> weight;     // per row; empty: 1
+  std::span<const double> target;     // per row
+  std::span<const int32_t> class_of;  // per row, below n_classes
   size_t n_classes = 0;
   TreeRules rules;
   BagRules bags;
@@ -60,7 +60,7 @@ class ForestGrower {
   void fill(Workers& team, Workspace* workspace) const;
   void set_values(const Grower& grower, const std::vector<double>& weight, Tree* tree) const;
   void find_oob_leaves(const Bag& bag, Workspace* workspace, ForestTree* tree) const;
-  bool has_classes() const { return input_.class_of != nullptr; }
+  bool has_classes() const { return !input_.class_of.empty(); }
   size_t outputs() const { return !has_classes() || input_.n_classes == 2 ? 1 : input_.n_classes; }
   TreeTarget tree_target() const;
 

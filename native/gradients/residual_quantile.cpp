@@ -23,16 +23,17 @@ struct Part {
 
 }  // namespace
 
-double residual_quantile(Workers& workers, const double* y, const double* score,
-                         const double* weight, size_t n, double q) {
+double residual_quantile(Workers& workers, std::span<const double> y, std::span<const double> score,
+                         std::span<const double> weight, double q) {
+  const size_t n = y.size();
   const auto residual = [=](size_t i) { return std::abs(y[i] - score[i]); };
   const auto at_once = [&] {
     std::vector<double> values(n), weights;
     for (size_t i = 0; i < n; ++i) values[i] = residual(i);
-    if (weight != nullptr) weights.assign(weight, weight + n);
+    weights.assign(weight.begin(), weight.end());
     return weighted_quantile(&values, weights, q);
   };
-  if (weight != nullptr || n < kMany) return at_once();
+  if (!weight.empty() || n < kMany) return at_once();
 
   std::vector<Part> parts((n + kRows - 1) / kRows);
   const auto each = [&](auto body) {

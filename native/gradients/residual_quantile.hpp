@@ -3,12 +3,14 @@
 // again, so threads share only a few counts.
 #pragma once
 
+#include <span>
+
 #include "core/threads.hpp"
 
 namespace stagewise {
 
-// Equals weighted_quantile() of these values; weight null: all ones.
-double residual_quantile(Workers& workers, const double* y, const double* score,
-                         const double* weight, size_t n, double q);
+// Equals weighted_quantile() of these values; weight empty: all ones.
+double residual_quantile(Workers& workers, std::span<const double> y, std::span<const double> score,
+                         std::span<const double> weight, double q);
 
 }  // namespace stagewise

@@ -10,13 +10,13 @@ constexpr double kFractionUnit = 1048576.0;
 
 }  // namespace
 
-RowWeights::RowWeights(const double* weight, size_t rows)
+RowWeights::RowWeights(std::span<const double> weight, size_t rows)
     : weight_(weight), total_(static_cast<double>(rows)) {
-  if (weight == nullptr) return;
+  if (weight.empty()) return;
   total_ = 0.0;
-  for (size_t i = 0; i < rows; ++i) {
-    total_ += weight[i];
-    whole_ = whole_ && weight[i] == std::floor(weight[i]);
+  for (const double w : weight) {
+    total_ += w;
+    whole_ = whole_ && w == std::floor(w);
   }
   if (!whole_) unit_ = kFractionUnit;
 }

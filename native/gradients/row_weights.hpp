@@ -3,25 +3,29 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace stagewise {
 
 class RowWeights {
  public:
-  // weight: one per row, or null if every weight is 1.
-  RowWeights(const double* weight, size_t rows);
+  // weight: one per row, or empty if every weight is 1.
+  RowWeights(std::span<const double> weight, size_t rows);
 
-  const double* weight() const { return weight_; }
+  bool all_one() const { return weight_.empty(); }
+  std::span<const double> values() const { return weight_; }  // empty: all 1
+  const double* data() const { return weight_.data(); }       // null: all 1
+  double value(size_t row) const { return weight_.empty() ? 1.0 : weight_[row]; }
   bool whole() const { return whole_; }  // all weights are integers
   double unit() const { return unit_; }  // integer units per unit of weight
   double total() const { return total_; }
   int64_t units(double least) const;  // the minimal count of a leaf with minimal weight `least`
   int64_t operator[](size_t row) const {
-    return weight_ == nullptr ? 1 : static_cast<int64_t>(weight_[row] * unit_ + 0.5);
+    return weight_.empty() ? 1 : static_cast<int64_t>(weight_[row] * unit_ + 0.5);
   }
 
  private:
-  const double* weight_;
+  std::span<const double> weight_;
   bool whole_ = true;
   double unit_ = 1.0;
   double total_;

@@ -33,9 +33,9 @@ uint64_t below(double share) {
 }
 
 size_t count_present(const DrawnRows& from) {
-  if (from.weight == nullptr) return from.rows;
+  if (from.weight.empty()) return from.rows;
   return static_cast<size_t>(
-      std::count_if(from.weight, from.weight + from.rows, [](double w) { return w > 0.0; }));
+      std::count_if(from.weight.begin(), from.weight.end(), [](double w) { return w > 0.0; }));
 }
 
 // body(first row, last row, worker) for every chunk of the rows.
@@ -57,7 +57,7 @@ Bag collect(const DrawnRows& from, bool multiplied, MultiplierOf multiplier_of) 
   by_chunk(from, [&](size_t first, size_t last, int) {
     uint32_t* const list = staged.get() + first;
     float* const multiplier = multiplied ? bag.multiplier.data() : nullptr;
-    const double* const weight = from.weight;
+    const double* const weight = from.weight.data();
     const MultiplierOf own = multiplier_of;  // a copy: no store below can change it
     size_t n = 0;
     for (size_t row = first; row < last; ++row) {
@@ -119,7 +119,7 @@ class Keys {
       std::vector<Tally>& own = tallies[static_cast<size_t>(worker)];
       own.resize(buckets);
       const uint32_t* const keys = keys_.get();
-      const double* const weight = from_.weight;
+      const double* const weight = from_.weight.data();
       for (size_t row = first; row < last; ++row) {
         const uint32_t key = keys[row], start = key >> kBehind[step];
         if (step > 0 && start >> kBits[step] != begin) continue;

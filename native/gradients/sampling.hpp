@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/random.hpp"
@@ -21,10 +22,10 @@ struct Bag {
 struct DrawnRows {
   Workers& workers;
   size_t rows;
-  const double* weight;  // null: all ones
+  std::span<const double> weight;  // per row; empty: all ones
   uint64_t seed, round;
 
-  bool present(size_t row) const { return weight == nullptr || weight[row] > 0.0; }
+  bool present(size_t row) const { return weight.empty() || weight[row] > 0.0; }
   uint64_t key() const { return draw_key(seed, Draw::rows, round); }
 };
 

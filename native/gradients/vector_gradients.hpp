@@ -36,7 +36,7 @@ class VectorGradients {
             KeyOf key_of) {
     scales_.clear();
     for (size_t k = 0; k < outputs(); ++k)
-      scales_.push_back(planes_[k].pack(workers, kernels, weights.weight(), weights.whole(),
+      scales_.push_back(planes_[k].pack(workers, kernels, weights.data(), weights.whole(),
                                         weights.total(), key_of(k)));
     interleave(workers, weights, counted);
   }

@@ -1,8 +1,6 @@
 #include "grow/grower.hpp"
 
 #include <algorithm>
-#include <concepts>
-#include <stdexcept>
 
 #include "core/interrupt.hpp"
 #include "core/random.hpp"
@@ -13,83 +11,9 @@ namespace {
 constexpr size_t kSharedUpdates =
     200000;  // a leaf with at least this work is shared by all threads
 constexpr size_t kScoreRows = kDescentRows;  // whose scores fit the second-level cache
-constexpr double kShareOfHistograms = 0.5;
-constexpr size_t kLinearLeafRows = 4096;  // whose feature values fit it
-
-Planes planes_of(const TreeTarget& target) {
-  const auto* const classes = std::get_if<ClassTarget>(&target);
-  return classes != nullptr ? Planes{classes->class_of, 0, classes->n_classes} : Planes{};
-}
-
-size_t lanes_of(const TreeTarget& target, const TreeRules& rules, const RowWeights& weights) {
-  const auto* const vectors = std::get_if<VectorTarget>(&target);
-  return vectors == nullptr ? 1 : vector_lanes(vectors->outputs, rows_counted(rules, weights));
-}
+constexpr size_t kLinearLeafRows = 4096;     // whose feature values fit it
 
 }  // namespace
-
-Grower::Grower(const GrowerInput& input)
-    : workers_(input.workers),
-      kernels_(input.kernels),
-      bins_(input.bins),
-      rules_(input.rules),
-      weights_(input.weight, bins_.rows()),
-      constraints_(bins_, rules_.constraints),
-      sampler_(bins_, rules_, constraints_),
-      rows_(workers_, kernels_, bins_),
-      histograms_(bins_, kernels_, planes_of(input.target),
-                  lanes_of(input.target, rules_, weights_)),
-      finder_(make_finder(input.target)),
-      search_(make_search()) {
-  // With one thread and few features per node, reading these costs less than histograms of all.
-  if (workers_.threads() == 1 && !bins_.sparse() && sampler_.share_of_node() < kShareOfHistograms)
-    set_few_rows(SIZE_MAX);
-  for (size_t f = 0; f < bins_.features(); ++f)
-    categorical_ = categorical_ || bins_.coding(f).categorical();
-}
-
-Grower::AnyFinder Grower::make_finder(const TreeTarget& target) const {
-  if (const auto* const own = std::get_if<AbsoluteErrorTarget>(&target))
-    return AnyFinder(std::in_place_type<MedianFinder>, bins_, rules_, weights_, own->y);
-  if (const auto* const own = std::get_if<VectorTarget>(&target))
-    return AnyFinder(std::in_place_type<VectorFinder>, bins_, kernels_, rules_, weights_,
-                     histograms_, own->outputs);
-  if (std::holds_alternative<ClassTarget>(target))
-    return AnyFinder(std::in_place_type<ClassFinder>, bins_, kernels_, rules_, weights_,
-                     histograms_);
-  return AnyFinder(std::in_place_type<GradientFinder>, bins_, kernels_, rules_, weights_,
-                   histograms_);
-}
-
-template <class F>
-Grower::AnySearch Grower::make_search_for(const F& finder) {
-  const int threads = workers_.threads();
-  if constexpr (std::same_as<F, GradientFinder>) {
-    if (bins_.ranked())
-      return AnySearch(std::in_place_type<PresortedGradientSearch>, finder, rows_, sampler_,
-                       threads, bins_, weights_, rules_.proposal);
-    if (rules_.grow_policy == GrowthPolicy::symmetric)
-      return AnySearch(std::in_place_type<SymmetricSearch>, finder, rows_, sampler_, threads,
-                       histograms_, bins_);
-  } else if constexpr (ScansSortedRows<F>) {
-    if (bins_.ranked())
-      return AnySearch(std::in_place_type<PresortedRowSearch<F>>, finder, rows_, sampler_, threads,
-                       bins_);
-  }
-  if (bins_.ranked()) throw std::logic_error("this target has no search of presorted rows");
-  if (bins_.sparse() && !ScansSparseHistograms<F>)
-    throw std::logic_error("this target has no search of sparse tables");
-  if constexpr (ScansHistograms<F>) {
-    return AnySearch(std::in_place_type<HistogramSearch<F>>, finder, rows_, sampler_, threads,
-                     histograms_);
-  } else {
-    return AnySearch(std::in_place_type<RowSearch<F>>, finder, rows_, sampler_, threads);
-  }
-}
-
-Grower::AnySearch Grower::make_search() {
-  return std::visit([&](const auto& finder) { return make_search_for(finder); }, finder_);
-}
 
 PackedGradientFinder& Grower::packed_finder() {
   if (auto* const classes = std::get_if<ClassFinder>(&finder_)) return *classes;
@@ -124,7 +48,7 @@ void Grower::place_children(Workers& team, size_t worker, Leaf* leaf) {
   left.parent = right.parent = &parent;
   left.path = draw(parent.path, 0);
   right.path = draw(parent.path, 1);
-  if (weights_.weight() == nullptr) {
+  if (weights_.all_one()) {
     left.count = static_cast<int64_t>(left.rows());
   } else {
     for (size_t i = 0; i < left.rows(); ++i) left.count += weights_[rows_.list_of(left)[i]];
@@ -257,7 +181,7 @@ Leaf* Grower::start(Bag bag, Tree* tree) {
   root.end = rows_.size();
   root.count = static_cast<int64_t>(rows_.size());
   const RowIndex rows = rows_.of(root);
-  if (weights_.weight() != nullptr) {
+  if (!weights_.all_one()) {
     root.count = 0;
     for (size_t i = 0; i < rows.n; ++i) root.count += weights_[rows[i]];
   }
@@ -270,12 +194,12 @@ Leaf* Grower::start(Bag bag, Tree* tree) {
 }
 
 Tree Grower::grow(Gradients& gradients, Bag bag, uint64_t seed, uint64_t tree_number) {
-  const double dispersion = categorical_ ? gradients.dispersion(workers_, weights_.weight()) : 0.0;
+  const double dispersion = categorical_ ? gradients.dispersion(workers_, weights_.data()) : 0.0;
   // With a bound of the hessians, fewer rows must be counted.
   if (rules_.hessian_bound == 0.0 && rules_.min_samples_leaf > 1.0)
     gradients.find_largest_hessian(workers_);
   const Scales scales =
-      gradients.pack(workers_, kernels_, weights_.weight(), weights_.whole(), weights_.total(),
+      gradients.pack(workers_, kernels_, weights_.data(), weights_.whole(), weights_.total(),
                      draw_key(seed, Draw::rounding, tree_number), rules_.grow_until_pure);
   sampler_.start_tree(seed, tree_number);
   packed_finder().start_tree(scales, gradients, sampler_.features(),
@@ -286,7 +210,7 @@ Tree Grower::grow(Gradients& gradients, Bag bag, uint64_t seed, uint64_t tree_nu
 }
 
 Tree Grower::grow(VectorGradients& gradients, Bag bag, uint64_t seed, uint64_t tree_number) {
-  const double dispersion = categorical_ ? gradients.dispersion(workers_, weights_.weight()) : 0.0;
+  const double dispersion = categorical_ ? gradients.dispersion(workers_, weights_.data()) : 0.0;
   auto& vectors = std::get<VectorFinder>(finder_);
   gradients.pack(workers_, kernels_, weights_, vectors.counted(), [&](size_t output) {
     return draw_key(seed, Draw::rounding, tree_number * gradients.outputs() + output);

@@ -30,12 +30,12 @@ struct GradientTarget {};  // Gradients of one output
 struct VectorTarget {      // VectorGradients; every leaf has a value for each output
   size_t outputs;
 };
-struct ClassTarget {        // Gradients that are the weights of the rows, with hessians of 1
-  const int32_t* class_of;  // per row, below n_classes
+struct ClassTarget {  // Gradients that are the weights of the rows, with hessians of 1
+  std::span<const int32_t> class_of;  // per row, below n_classes
   size_t n_classes;
 };
 struct AbsoluteErrorTarget {  // no gradients; leaves predict medians
-  const double* y;            // per row
+  std::span<const double> y;  // per row
 };
 using TreeTarget = std::variant<GradientTarget, VectorTarget, ClassTarget, AbsoluteErrorTarget>;
 
@@ -44,7 +44,7 @@ struct GrowerInput {
   Workers& workers;
   const Kernels& kernels;
   const Bins& bins;
-  const double* weight = nullptr;  // per row; null: 1
+  std::span<const double> weight;  // per row; empty: 1
   const TreeRules& rules;          // copied
   TreeTarget target;
 };

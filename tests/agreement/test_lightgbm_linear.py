@@ -1,7 +1,7 @@
-"""Linear leaves are those of LightGBM where both define the result.
+"""Linear leaves equal those of LightGBM where both define the result.
 
-That is without penalties, which it has in units of the features, and without missing values, which
-it takes as reasons for other constants. Its first tree has constant leaves.
+That is without penalties, which LightGBM has in units of the features, and without missing values,
+for which it uses other constants. Its first tree has constant leaves.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from stagewise import (
 )
 
 
-def test_three_trees_agree():
+def test_linear_leaves_of_three_trees_equal_lightgbms():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 40, size=(4000, 3)) / 8.0
     y = np.sin(X[:, 0]) * 3 + X[:, 1] * (X[:, 2] > 2) + rng.normal(size=4000) / 10
@@ -43,5 +43,5 @@ def test_three_trees_agree():
         warm_start=True,
     ).fit(X, y)
     ours.set_params(n_estimators=3, leaves=LinearLeaves(l2=0.0)).fit(X, y)
-    # Its targets are float32.
+    # LightGBM's targets are float32.
     np.testing.assert_allclose(ours.predict(X), theirs, atol=2e-6)

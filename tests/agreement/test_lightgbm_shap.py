@@ -1,4 +1,4 @@
-"""Shapley values by cover are those of LightGBM, of its own trees."""
+"""Tree-path-dependent Shapley values equal those of LightGBM, for its own trees."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stagewise.trees.tree import NODE_ARRAYS, Tree
 
 
 def tree_of(root: dict[str, Any]) -> Tree:
-    """Read a tree of LightGBM's dump; of numbers without missing values."""
+    """Read a tree of LightGBM's dump; numeric features without missing values only."""
     nodes: list[dict[str, Any]] = []
 
     def add(node: dict[str, Any]) -> int:
@@ -42,7 +42,7 @@ def tree_of(root: dict[str, Any]) -> Tree:
     )
 
 
-def test_contributions_agree():
+def test_shapley_values_equal_lightgbms():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 8))
     y = X[:, 0] * X[:, 1] + np.sin(3 * X[:, 2]) + rng.normal(size=3000) / 10

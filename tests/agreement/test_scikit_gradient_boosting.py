@@ -1,8 +1,8 @@
-"""Friedman's gradient boosting is scikit-learn's, loss by loss.
+"""Friedman's gradient boosting equals scikit-learn's for every loss.
 
-Features have few distinct values, so that each has a bin of its own and both libraries see the same
-candidates; trees are limited by depth, which both reach in the same way. What is left is rounding
-(our gradients have 24 bits), and what the comments name.
+Features have few distinct values, so that each has its own bin and both libraries have the same
+candidate splits; trees are limited by depth, which both reach in the same way. The remaining
+differences are rounding (our gradients have 24 bits) and those that the comments name.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def share_close(a: np.ndarray, b: np.ndarray, within: float) -> float:
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "huber", "quantile"])
-def test_regression(loss: str) -> None:
+def test_regression_losses_equal_scikit_learn(loss: str) -> None:
     X, y = make_table()
     own, theirs = {}, {}
     if loss in ("huber", "quantile"):
@@ -58,12 +58,12 @@ def test_regression(loss: str) -> None:
         np.testing.assert_allclose(a, b, atol=1e-4)
         return
     # A quantile of an even number of residuals lies anywhere between two of them; theirs is the
-    # lower one, ours the middle. Trees that are fitted to signs then part ways here and there.
+    # lower one, ours the middle. Trees that are fitted to signs then differ for some rows.
     assert np.corrcoef(a, b)[0, 1] > 0.98
     assert share_close(a, b, 0.25 * y.std()) > 0.95
 
 
-def test_two_classes_by_log_loss() -> None:
+def test_log_loss_of_two_classes_equals_scikit_learn() -> None:
     X, y = make_table()
     codes = (y > 1).astype(int)
     a = GradientBoostingClassifier(**OURS).fit(X, codes)
@@ -71,10 +71,10 @@ def test_two_classes_by_log_loss() -> None:
     np.testing.assert_allclose(a.decision_function(X), b.decision_function(X), atol=1e-3)
 
 
-def test_many_classes_by_log_loss() -> None:
+def test_log_loss_of_many_classes_equals_scikit_learn() -> None:
     # The first residuals have few values, so splits tie, and they break ties at random; weights of
-    # many values leave none. A least number of rows in a leaf is a least weight for us, so none is
-    # asked for; leaves of single rows then part the two after seven rounds.
+    # many values leave none. A minimum number of rows in a leaf is a minimum weight for us, so none
+    # is set; leaves of single rows then differ after seven rounds.
     X, y = make_table()
     codes = np.digitize(y, [0, 1.5])
     weight = np.random.default_rng(1).uniform(0.5, 1.5, len(y))
@@ -85,8 +85,8 @@ def test_many_classes_by_log_loss() -> None:
     np.testing.assert_allclose(a.predict_proba(X), b.predict_proba(X), atol=1e-6)
 
 
-def test_two_classes_by_exponential_loss() -> None:
-    # They take one Newton step in a leaf, we its exact optimum, ½ log of the odds of the weights.
+def test_exponential_loss_of_two_classes_equals_scikit_learn() -> None:
+    # Their leaf is one Newton step, ours the exact optimum, ½ log of the odds of the weights.
     X, y = make_table()
     codes = (y > 1).astype(int)
     a = GradientBoostingClassifier(loss="exponential", **OURS).fit(X, codes)

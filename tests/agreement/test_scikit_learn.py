@@ -1,9 +1,9 @@
-"""At equal settings scikit-learn's HistGradientBoosting gives the same model, or as good a one.
+"""At equal settings scikit-learn's HistGradientBoosting gives the same model or the same quality.
 
-The tables of the first tests have few distinct values, so that both libraries put each in a bin of
-its own, and no two splits tie. What is left is arithmetic: scikit-learn keeps gradients in float32
-and sums in float64, the core sums 31-bit integers; both are good for about 1e-7 a round. A single
-split chosen differently would move some predictions by 1e-2 of the target's spread.
+The tables of the first tests have few distinct values, so that both libraries put each in its own
+bin, and no two splits tie. The remaining difference is arithmetic: scikit-learn keeps gradients in
+float32 and sums in float64, the core sums 31-bit integers; both are accurate to about 1e-7 a round.
+A single different split would change some predictions by 1e-2 of the target's spread.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Vector = npt.NDArray[np.float64]
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
-    """Keep OpenMP from waiting for cores that other tests are using."""
+    """Use one OpenMP thread, because other tests may be using the cores."""
     with threadpool_limits(1):
         yield
 
@@ -42,7 +42,7 @@ def make_table(seed: int, n: int = 600, *, missing: bool = True) -> tuple[Vector
 
 
 def both(seed: int, **changes: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the same settings in both libraries' words."""
+    """Return the same settings in both libraries' parameter names."""
     shared: dict[str, Any] = {
         "learning_rate": 0.1,
         "max_leaf_nodes": 12,
@@ -69,21 +69,21 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("name", SETTINGS)
-def test_squared_error_predicts_the_same(name: str, missing: bool) -> None:
+def test_squared_error_predictions_are_equal(name: str, missing: bool) -> None:
     X, y = make_table(0, missing=missing)
     ours, theirs = both(0, **SETTINGS[name])
     mine = GradientBoostingRegressor(**ours).fit(X, y)
     other = HistGradientBoostingRegressor(**theirs).fit(X, y)
     np.testing.assert_allclose(mine.predict(X), other.predict(X), atol=1e-5 * y.std())
     if not missing:
-        # With missing values theirs also looks from right to left, and then cuts at the other end
-        # of a gap in a node's values: the same split of the rows it has seen, not of new ones.
+        # With missing values theirs also scans from right to left, and then cuts at the other end
+        # of a gap in a node's values: the same split of the training rows, not of new ones.
         new = make_table(1, missing=False)[0]
         np.testing.assert_allclose(mine.predict(new), other.predict(new), atol=1e-5 * y.std())
 
 
-def test_weights_count_the_same() -> None:
-    # min_samples_leaf counts rows there and weights here, so it is out of the way.
+def test_weighted_predictions_are_equal() -> None:
+    # min_samples_leaf counts rows there and weights here, so it is set to have no effect.
     X, y = make_table(2)
     weight = np.random.default_rng(0).integers(1, 5, len(y)).astype(float)
     ours, theirs = both(0, min_samples_leaf=1, max_leaf_nodes=8)
@@ -93,7 +93,7 @@ def test_weights_count_the_same() -> None:
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_two_classes_have_the_same_probabilities(name: str) -> None:
+def test_probabilities_of_two_classes_are_equal(name: str) -> None:
     X, y = make_table(3)
     labels = (y > np.quantile(y, 0.6)).astype(int)
     ours, theirs = both(0, **SETTINGS[name])
@@ -103,7 +103,7 @@ def test_two_classes_have_the_same_probabilities(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["plain", "shallow", "a large penalty"])
-def test_many_classes_have_the_same_probabilities(name: str) -> None:
+def test_probabilities_of_many_classes_are_equal(name: str) -> None:
     X, y = make_table(4)
     labels = np.digitize(y, np.quantile(y, [0.2, 0.5]))
     ours, theirs = both(0, **SETTINGS[name])
@@ -112,8 +112,8 @@ def test_many_classes_have_the_same_probabilities(name: str) -> None:
     np.testing.assert_allclose(mine, other, atol=1e-5)
 
 
-def test_absolute_error_is_as_small() -> None:
-    # Gradients of ±1 tie often, and ties go to different splits; the fits are as good.
+def test_absolute_error_is_as_small_as_scikit_learns() -> None:
+    # Gradients of ±1 tie often, and ties are resolved differently; the quality is the same.
     X, y = make_table(5, 3_000)
     ours, theirs = both(0)
     mine = GradientBoostingRegressor(loss="absolute_error", **ours).fit(X, y).predict(X)
@@ -124,7 +124,7 @@ def test_absolute_error_is_as_small() -> None:
 # ---- real tables: bins, ties and defaults differ, quality must not ------------------------------
 
 
-def test_diabetes_is_predicted_as_well() -> None:
+def test_diabetes_error_is_as_small_as_scikit_learns() -> None:
     # 442 rows: folds differ by 5 % from shuffle to shuffle, the two libraries by under 2 %.
     X, y = load_diabetes(return_X_y=True)
     ours, theirs = both(0, learning_rate=0.05)
@@ -134,14 +134,14 @@ def test_diabetes_is_predicted_as_well() -> None:
             (GradientBoostingRegressor(**{**ours, "n_estimators": 60}), mine),
             (HistGradientBoostingRegressor(**{**theirs, "max_iter": 60}), other),
         ):
-            answer = model.fit(X[train], y[train]).predict(X[test])
-            errors.append(root_mean_squared_error(y[test], answer))
+            predicted = model.fit(X[train], y[train]).predict(X[test])
+            errors.append(root_mean_squared_error(y[test], predicted))
     assert np.mean(mine) < 1.03 * np.mean(other)
     assert np.mean(mine) < 60  # the mean alone: 77
 
 
-def test_breast_cancer_is_predicted_as_well() -> None:
-    # 569 rows, a handful of them wrong: the log loss moves by 10 % with three rows.
+def test_breast_cancer_log_loss_is_as_small_as_scikit_learns() -> None:
+    # 569 rows, few of them wrong: the log loss changes by 10 % with three rows.
     X, y = load_breast_cancer(return_X_y=True)
     ours, theirs = both(0)
     mine, other = [], []
@@ -150,14 +150,14 @@ def test_breast_cancer_is_predicted_as_well() -> None:
             (GradientBoostingClassifier(**{**ours, "n_estimators": 50}), mine),
             (HistGradientBoostingClassifier(**{**theirs, "max_iter": 50}), other),
         ):
-            answer = model.fit(X[train], y[train]).predict_proba(X[test])
-            errors.append(log_loss(y[test], answer))
+            predicted = model.fit(X[train], y[train]).predict_proba(X[test])
+            errors.append(log_loss(y[test], predicted))
     assert np.mean(mine) < 1.1 * np.mean(other)
-    assert np.mean(mine) < 0.15  # the shares of the classes alone: 0.66
+    assert np.mean(mine) < 0.15  # constant class probabilities: 0.66
 
 
-def test_digits_are_read_as_well() -> None:
-    # 600 digits to be read: two more or less wrong are luck.
+def test_digits_accuracy_is_as_high_as_scikit_learns() -> None:
+    # 600 test digits: two more or less wrong are chance.
     X, y = load_digits(return_X_y=True)
     ours, theirs = both(0)
     train, test = slice(0, 1_197), slice(1_197, None)

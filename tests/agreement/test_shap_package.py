@@ -1,4 +1,4 @@
-"""The plots of the package shap draw what `ShapValues.as_shap` gives."""
+"""The plots of the package shap accept the result of `ShapValues.as_shap`."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def table() -> tuple[pd.DataFrame, pd.Series]:
     return X, X["a"] + (X["kind"] == "u") + X["count"].fillna(0).astype(float)
 
 
-def test_its_plots_draw_a_regression(shap):
+def test_shap_plots_accept_a_regression(shap):
     from matplotlib import pyplot as plt
 
     X, y = table()
     model = GradientBoostingRegressor(n_estimators=10, min_samples_leaf=5).fit(X, y)
     why = shap_values(model, X).as_shap()
-    assert why.data[1, 3] != why.data[1, 3]  # a cell that a mask hides is missing
+    assert why.data[1, 3] != why.data[1, 3]  # NaN: a masked value is missing
     np.testing.assert_allclose(why.base_values + why.values.sum(axis=1), model.predict(X))
     plots = [
         lambda: shap.plots.beeswarm(why, show=False),
@@ -44,14 +44,14 @@ def test_its_plots_draw_a_regression(shap):
         lambda: shap.plots.bar(why, show=False),
     ]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # those of shap about matplotlib
+        warnings.simplefilter("ignore")  # matplotlib warnings of shap
         for draw in plots:
             draw()
             assert plt.gcf().axes
             plt.close("all")
 
 
-def test_its_plots_draw_one_of_several_classes(shap):
+def test_shap_plots_accept_one_of_several_classes(shap):
     from matplotlib import pyplot as plt
 
     X, y = table()

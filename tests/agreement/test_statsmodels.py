@@ -1,4 +1,4 @@
-"""LinearRegression says what statsmodels says, to 1e-8, wherever both have an answer."""
+"""LinearRegression equals statsmodels to 1e-8 wherever both are defined."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def peer(X: np.ndarray, y: np.ndarray, *, intercept: bool = True, weights=None):
 
 
 def same(model: LinearRegression, found, *, rows: np.ndarray | None = None) -> None:
-    """Compare everything; coefficients in units of their standard errors."""
-    told = coefficient_table(model, 0.9)
+    """Compare all results; coefficients in units of their standard errors."""
+    coefs = coefficient_table(model, 0.9)
     error = np.asarray(found.bse)
-    np.testing.assert_allclose(told["estimate"] / error, found.params / error, atol=CLOSE)
-    np.testing.assert_allclose(told["standard_error"], error, rtol=CLOSE)
-    np.testing.assert_allclose(told["t"], found.tvalues, rtol=CLOSE, atol=CLOSE)
-    np.testing.assert_allclose(told["p"], found.pvalues, rtol=1e-7, atol=1e-14)
-    ends = np.column_stack([told["low"], told["high"]])
+    np.testing.assert_allclose(coefs["estimate"] / error, found.params / error, atol=CLOSE)
+    np.testing.assert_allclose(coefs["standard_error"], error, rtol=CLOSE)
+    np.testing.assert_allclose(coefs["t"], found.tvalues, rtol=CLOSE, atol=CLOSE)
+    np.testing.assert_allclose(coefs["p"], found.pvalues, rtol=1e-7, atol=1e-14)
+    ends = np.column_stack([coefs["low"], coefs["high"]])
     interval = np.asarray(found.conf_int(alpha=0.1))
     np.testing.assert_allclose(ends / error[:, None], interval / error[:, None], atol=CLOSE)
     np.testing.assert_allclose(model.covariance_, found.cov_params(), rtol=1e-6, atol=1e-12)
@@ -54,16 +54,16 @@ def same(model: LinearRegression, found, *, rows: np.ndarray | None = None) -> N
     assert model.sigma_ == pytest.approx(np.sqrt(found.mse_resid), rel=CLOSE)
     if rows is not None:
         A = sm.add_constant(rows, has_constant="add") if model.fit_intercept else rows
-        said = found.get_prediction(A)
-        np.testing.assert_allclose(model.predict(rows), said.predicted_mean, rtol=CLOSE)
+        predicted = found.get_prediction(A)
+        np.testing.assert_allclose(model.predict(rows), predicted.predicted_mean, rtol=CLOSE)
         for kind, obs in (("prediction", True), ("mean", False)):
             mine = model.predict_interval(rows, confidence_level=0.8, kind=kind)
-            np.testing.assert_allclose(mine, said.conf_int(obs=obs, alpha=0.2), rtol=CLOSE)
+            np.testing.assert_allclose(mine, predicted.conf_int(obs=obs, alpha=0.2), rtol=CLOSE)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("n", [6, 80, 5000])
-def test_a_plain_table(n, intercept):
+def test_table_without_special_cases(n, intercept):
     X, y = table(n)
     model = LinearRegression(fit_intercept=intercept).fit(X, y)
     found = peer(X, y, intercept=intercept)
@@ -74,13 +74,13 @@ def test_a_plain_table(n, intercept):
 
 
 @pytest.mark.parametrize("size", [1e-6, 1e5])
-def test_columns_and_targets_in_other_units(size):
+def test_scaled_columns_and_targets(size):
     X, y = table()
     X = X * [1.0, size, 1.0, 1.0]
     same(LinearRegression().fit(X, y / size), peer(X, y / size), rows=X[:9])
 
 
-def test_columns_far_from_zero():
+def test_columns_with_a_large_offset():
     X, y = table()
     X = X + np.array([0.0, 2000.0, 0.0, -500.0])
     same(LinearRegression().fit(X, y), peer(X, y), rows=X[:9])
@@ -98,7 +98,7 @@ def test_collinear_columns_have_the_coefficients_of_the_pseudo_inverse(intercept
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-def test_a_constant_column_shares_the_intercept(intercept):
+def test_constant_column_and_intercept_share_the_coefficient(intercept):
     X, y = table()
     X[:, 2] = 3.0
     model = quiet(LinearRegression(fit_intercept=intercept), X, y)
@@ -117,7 +117,7 @@ def test_fewer_rows_than_columns():
     assert np.isnan([model.sigma_, *model.f_test_, model.adjusted_r2_]).all()
 
 
-def test_whole_weights_are_counts():
+def test_integer_weights_equal_repeated_rows():
     X, y = table()
     weight = np.arange(80) % 4
     model = LinearRegression().fit(X, y, weight)
@@ -127,7 +127,7 @@ def test_whole_weights_are_counts():
     np.testing.assert_allclose(coefficient_table(model)["estimate"], by_weight.params, rtol=CLOSE)
 
 
-def test_other_weights_are_those_of_weighted_least_squares():
+def test_fractional_weights_equal_weighted_least_squares():
     X, y = table()
     weight = np.linspace(0.1, 3.0, 80)
     model, found = LinearRegression().fit(X, y, weight), peer(X, y, weights=weight / weight.mean())
@@ -136,7 +136,7 @@ def test_other_weights_are_those_of_weighted_least_squares():
     np.testing.assert_allclose(again.covariance_, model.covariance_, rtol=1e-10)
 
 
-def test_categories_are_dummies_with_a_baseline():
+def test_categories_equal_dummies_with_a_baseline():
     X, y = table()
     frame = pd.DataFrame(X, columns=list("abcd"))
     frame["city"] = pd.Categorical(np.array(["Rome", "Bonn", "Oslo"])[np.arange(80) % 3])
@@ -147,12 +147,12 @@ def test_categories_are_dummies_with_a_baseline():
     found = peer(np.column_stack([X, *dummies]), np.asarray(y))
     same(model, found)
     np.testing.assert_allclose(model.predict(frame), found.fittedvalues, rtol=CLOSE)
-    said = found.get_prediction().conf_int(obs=True, alpha=0.05)
-    np.testing.assert_allclose(model.predict_interval(frame), said, rtol=CLOSE)
+    predicted = found.get_prediction().conf_int(obs=True, alpha=0.05)
+    np.testing.assert_allclose(model.predict_interval(frame), predicted, rtol=CLOSE)
     assert "city=Bonn" in model.summary()
 
 
-def test_no_columns_but_a_constant_category():
+def test_a_single_constant_category():
     y = table()[1]
     frame = pd.DataFrame({"city": pd.Categorical(["Rome"] * 80)})
     with pytest.warns(UserWarning, match="Every feature is constant"):

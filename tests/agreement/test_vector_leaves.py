@@ -1,4 +1,4 @@
-"""Vector trees agree with XGBoost's where both define the result: few values, nothing is drawn."""
+"""Vector trees equal XGBoost's where both define the result: few values, no random sampling."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROUNDS, RATE = 5, 0.3
 
 
 def train(X, y, depth, **params):
-    """Return XGBoost's model of a few rounds, a tree for all outputs."""
+    """Return XGBoost's model of a few rounds, with one tree for all outputs."""
     data = xgboost.DMatrix(X, label=y)
     common = {
         "tree_method": "hist",
@@ -54,15 +54,15 @@ def table(seed: int):
 
 @pytest.mark.parametrize("depth", [1, 3, 5])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_squared_error_of_three_targets(depth: int, seed: int) -> None:
+def test_squared_error_of_three_targets_equals_xgboost(depth: int, seed: int) -> None:
     X, y = table(seed)
     theirs, data = train(X, y, depth, objective="reg:squarederror")
     model = ours(GradientBoostingRegressor, depth).fit(X, y)
-    # Float32 sums there: leaves agree to about six digits.
+    # XGBoost sums in float32: leaves agree to about six digits.
     np.testing.assert_allclose(model.predict(X), theirs.predict(data), atol=2e-5)
 
 
-def test_three_trees_are_not_one() -> None:
+def test_one_tree_per_target_differs_from_vector_leaves() -> None:
     X, y = table(0)
     one = ours(GradientBoostingRegressor, 3).fit(X, y).predict(X)
     three = ours(GradientBoostingRegressor, 3).set_params(leaves="constant").fit(X, y)

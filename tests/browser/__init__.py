@@ -1,1 +1,1 @@
-"""Pages in a browser. A package, so that the browser is closed when its last test has run."""
+"""Browser tests. A package, so that the browser is closed after its last test."""

@@ -1,6 +1,6 @@
-"""One browser for all tests that need one, and pages in it.
+"""One browser for all browser tests, and pages in it.
 
-A Chromium or Chrome of the machine is used, or the one that STAGEWISE_BROWSER names.
+An installed Chromium or Chrome is used, or the one that STAGEWISE_BROWSER names.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def installed() -> str | None:
 
 @contextmanager
 def watched(browser):
-    """An empty page; whatever it complains about fails the test."""
+    """Open an empty page; any console error or exception of the page fails the test."""
     page = browser.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
@@ -33,7 +33,7 @@ def watched(browser):
     assert not errors
 
 
-# Not of the session: the driver has an event loop and a thread, and other tests fork.
+# Not of scope "session": the driver has an event loop and a thread, and other tests fork.
 @pytest.fixture(scope="package")
 def browser():
     path = installed()
@@ -44,7 +44,7 @@ def browser():
         )
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as driver:
-        # The sandbox of Chromium refuses to work for root, and tests open none but our own pages.
+        # Chromium's sandbox does not run as root, and tests open only our own pages.
         args = ["--no-sandbox"] if os.geteuid() == 0 else []
         opened = driver.chromium.launch(executable_path=path, args=args)
         yield opened
@@ -59,7 +59,7 @@ def page(browser):
 
 @pytest.fixture(scope="module")
 def lab(browser):
-    """A page with the engine, in which models can be asked; one for all tests of a file."""
+    """A page with the prediction engine; one for all tests of a file."""
     with watched(browser) as opened:
         opened.evaluate(f"() => {{ 'use strict'; {model_script()} window.Model = Model; }}")
         yield opened

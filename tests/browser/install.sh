@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Puts a Chromium on this machine if there is no browser, for the tests of pages. Never fails:
-# without one those tests are skipped, and say what to install.
+# without one those tests are skipped, with the reason.
 found() {
   local name
   for name in "${STAGEWISE_BROWSER:-chromium}" chromium chromium-browser google-chrome \

@@ -30,7 +30,7 @@ __all__ = ["SAMPLES", "Doubled", "Rooted", "cells", "fitted", "hard_rows", "tabl
 
 
 def table(n=400, seed=0):
-    """Numbers, also missing and infinite ones, levels, few and many, and wide integers."""
+    """Numbers, also missing and infinite ones, categories, few and many, and wide integers."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
         {
@@ -51,7 +51,7 @@ def table(n=400, seed=0):
 
 
 def hard_rows(n=40, seed=7):
-    """Rows with values that no training row had."""
+    """Rows with values that no training row has."""
     X = table(n, seed)
     X["few"] = X["few"].astype(object)
     X.loc[::7, "few"] = "never"
@@ -80,7 +80,7 @@ def target(kind):
 
 
 class Doubled(Loss):
-    """Squared error of half the target: its mean is a line."""
+    """Squared error of half the target: its link is linear."""
 
     def loss(self, y, score):
         return (y - 2 * score - 1) ** 2
@@ -93,7 +93,7 @@ class Doubled(Loss):
 
 
 class Rooted(Loss):
-    """Its mean is none that a page knows."""
+    """A loss whose link is not supported by the page."""
 
     def loss(self, y, score):
         return (np.cbrt(y) - score) ** 2
@@ -114,10 +114,13 @@ FEW = {"n_estimators": 5, "max_leaf_nodes": 12}
 
 SAMPLES = {
     "a number": (Regressor(**SETS), "number"),
-    "levels without rows": (Regressor(**SETS, **PRIOR), "number"),
-    "statistics": (Regressor(category_encoding="target", n_estimators=12), "number"),
-    "statistics, levels without rows": (Regressor(category_encoding="target", **PRIOR), "number"),
-    "statistics of classes": (Classifier(category_encoding="target", **PRIOR), "three"),
+    "unknown categories": (Regressor(**SETS, **PRIOR), "number"),
+    "target encoding": (Regressor(category_encoding="target", n_estimators=12), "number"),
+    "target encoding, unknown categories": (
+        Regressor(category_encoding="target", **PRIOR),
+        "number",
+    ),
+    "target encoding of classes": (Classifier(category_encoding="target", **PRIOR), "three"),
     "two classes": (Classifier(), "two"),
     "three classes": (Classifier(), "three"),
     "exponential, two": (Classifier(loss="exponential"), "two"),
@@ -134,21 +137,21 @@ SAMPLES = {
     "quantile": (Regressor(loss="quantile", quantile=0.8), "number"),
     "symmetric": (Regressor(grow_policy="symmetric", max_depth=3, max_leaf_nodes=None), "number"),
     "lines": (Regressor(**LINES), "number"),
-    "lines that rise, with dropout": (
+    "monotone linear leaves with dropout": (
         Regressor(**LINES, dropout=Dart(rate=0.3), monotonic_cst={"b": 1}),
         "number",
     ),
-    "lines of classes": (Classifier(**LINES), "three"),
-    "a loss with a line": (Regressor(loss=Doubled()), "amount"),
+    "linear leaves of classes": (Classifier(**LINES), "three"),
+    "a loss with an affine link": (Regressor(loss=Doubled()), "amount"),
     "a forest": (RandomForestRegressor(**FEW), "number"),
     "a forest of two classes": (RandomForestClassifier(**FEW), "two"),
     "extra trees": (ExtraTreesClassifier(**FEW), "three"),
     "a tree": (DecisionTreeRegressor(max_leaf_nodes=12, missing_strategy="mean"), "number"),
-    "both ways": (
+    "fractional rows": (
         DecisionTreeRegressor(max_leaf_nodes=20, missing_strategy="probability"),
         "number",
     ),
-    "both ways, classes": (
+    "fractional rows, classes": (
         DecisionTreeClassifier(max_leaf_nodes=20, missing_strategy="probability", **PRIOR),
         "three",
     ),
@@ -156,7 +159,7 @@ SAMPLES = {
         DecisionTreeClassifier(pruning="cost_complexity", ccp_alpha=0.005),
         "three",
     ),
-    "a learner of one's own": (
+    "a custom learner": (
         StagewiseRegressor(learner=HistogramTree(max_leaf_nodes=6), n_estimators=4),
         "number",
     ),
@@ -178,14 +181,14 @@ def fitted(name):
     estimator, kind = SAMPLES[name]
     X = table()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that there is but one class is meant
+        warnings.simplefilter("ignore")  # a single class warns
         return estimator.fit(X[ONLY.get(name, list(X))], target(kind))
 
 
 @functools.cache
 def cells(name):
-    """Hard rows as the model has them, one array for each feature."""
+    """Return the difficult rows as the model reads them, one array for each feature."""
     model = fitted(name)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that some levels are taken as missing is meant
+        warnings.simplefilter("ignore")  # unknown categories warn
         return FittedModel.of(model, "cells").columns(hard_rows())

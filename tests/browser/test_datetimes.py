@@ -51,7 +51,7 @@ TEXTS = (
 
 @pytest.fixture(scope="module")
 def values():
-    """Numbers of all sizes, whole and not, round and not, with ranges to round them by."""
+    """Numbers of all sizes, integers and fractions, with ranges for rounding."""
     rng = np.random.default_rng(0)
     sizes = 2.0 ** rng.uniform(-2, 63.5, 500) * rng.choice([-1, 1], 500)
     sizes[::3] = sizes[::3] // DAY * DAY
@@ -61,7 +61,7 @@ def values():
     return list(zip(numbers, rng.permutation(np.abs(numbers)).tolist(), strict=True))
 
 
-def test_text_is_that_of_python(lab, values):
+def test_text_equals_that_of_python(lab, values):
     script = """([values, types]) => types.map((temporal_type) => values.map(([x, within]) => [
       Model.datetimes.format(x, temporal_type), Model.datetimes.format(x, temporal_type, within),
       ...[1, 4, 17].map((digits) => Model.datetimes.formatShort(x, temporal_type, digits))]))"""
@@ -86,7 +86,7 @@ def test_digits_of_any_width_and_invalid_numbers(lab):
     assert lab.evaluate(script) == ["missing", "missing", "inf", "-inf"]
 
 
-def test_ticks_are_those_of_python(lab, values):
+def test_ticks_equal_those_of_python(lab, values):
     script = """([values, types]) => types.map((temporal_type) =>
       values.map(([x, range]) => Model.datetimes.ticks(x, x + range, temporal_type, 4)))"""
     ticks = lab.evaluate(script, [values, list(TEMPORAL_TYPES)])
@@ -95,7 +95,7 @@ def test_ticks_are_those_of_python(lab, values):
         assert [list(map(float, t)) for t in found] == [list(map(float, t)) for t in known]
 
 
-def test_numbers_are_those_of_python(lab):
+def test_numbers_equal_those_of_python(lab):
     script = """([texts, types]) => types.map((temporal_type) =>
       texts.map((text) => Model.datetimes.parse(text, temporal_type)?.toString() ?? null))"""
     for temporal_type, found in zip(
@@ -153,8 +153,10 @@ def test_a_page_shows_and_accepts_dates_and_times(browser, tmp_path):
         field.fill("2020-06-01 12:00")
         page.locator(".field[data-feature='2'] input[type=text]").fill("07:30")
         changed = X.iloc[[row]].assign(day=pd.Timestamp("2020-06-01 12:00"), at=dt.time(7, 30))
-        said = page.evaluate("JSON.parse(document.querySelector('.prediction').dataset.values)")
-        np.testing.assert_allclose(said, model.predict(changed), rtol=1e-12)
+        predicted = page.evaluate(
+            "JSON.parse(document.querySelector('.prediction').dataset.values)"
+        )
+        np.testing.assert_allclose(predicted, model.predict(changed), rtol=1e-12)
         slider = page.locator(".field[data-feature='0'] input[type=range]")
         slider.evaluate("e => { e.value = e.max; e.dispatchEvent(new Event('input')); }")
         last = pd.Timestamp(field.input_value())

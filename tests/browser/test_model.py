@@ -33,7 +33,7 @@ ASK = """async ([payload, rows, treesRead]) => {
   const trees = Array.from({ length: model.nTrees }, (_, t) => t);
   return {
     score: rows.map((row) => Array.from(model.score(row))),
-    answer: model.predictable ? rows.map((row) => model.predict(row)) : null,
+    prediction: model.predictable ? rows.map((row) => model.predict(row)) : null,
     paths: rows.map((row) => trees.map((t) => model.path(t, row))),
     why: model.explainable ? rows.map((row) => model.explain(row)) : model.reason,
     trees: trees.slice(0, treesRead).map((t) => model.tree(t)),
@@ -46,7 +46,7 @@ ASK = """async ([payload, rows, treesRead]) => {
 }"""
 
 
-def ask(lab, model, columns, trees_read=4):
+def predict_on_page(lab, model, columns, trees_read=4):
     rows = np.column_stack(columns).tolist()
     return lab.evaluate(ASK, [export_model(model).payload(), rows, trees_read])
 
@@ -54,41 +54,41 @@ def ask(lab, model, columns, trees_read=4):
 @pytest.fixture(scope="module", params=SAMPLES)
 def case(request, lab):
     name = request.param
-    return fitted(name), cells(name), ask(lab, fitted(name), cells(name))
+    return fitted(name), cells(name), predict_on_page(lab, fitted(name), cells(name))
 
 
 # ---- agreement -----------------------------------------------------------------------------------
 
 
 def test_scores_are_identical_and_predictions_equal(case):
-    model, columns, told = case
+    model, columns, result = case
     score = model._score_values(model.model_, columns)
-    assert np.array_equal(told["score"], score)
-    answer = predict_scores(model, score).reshape(len(score), -1)
-    assert np.allclose(told["answer"], answer, rtol=1e-12, atol=1e-14)
-    assert told["outputs"] == list(FittedModel.of(model, "").outputs("mean"))
-    assert told["complete"]
+    assert np.array_equal(result["score"], score)
+    prediction = predict_scores(model, score).reshape(len(score), -1)
+    assert np.allclose(result["prediction"], prediction, rtol=1e-12, atol=1e-14)
+    assert result["outputs"] == list(FittedModel.of(model, "").outputs("mean"))
+    assert result["complete"]
 
 
-def test_explanations_are_those_of_python(case):
-    model, columns, told = case
-    if isinstance(told["why"], str):
-        has_lines = FittedModel.of(model, "").has_linear_leaves
-        both_ways = getattr(model, "missing_strategy", None) == "probability"
-        assert has_lines or both_ways
+def test_shapley_values_equal_those_of_python(case):
+    model, columns, result = case
+    if isinstance(result["why"], str):
+        has_linear_leaves = FittedModel.of(model, "").has_linear_leaves
+        fractional = getattr(model, "missing_strategy", None) == "probability"
+        assert has_linear_leaves or fractional
         return
     names = FittedModel.of(model, "").names
     X = rows_again(model, columns)
     known = shap_values(model, X)
     values = known.values.reshape(len(X), len(names), -1)
-    assert np.allclose([why["values"] for why in told["why"]], values, rtol=1e-9, atol=1e-11)
+    assert np.allclose([why["values"] for why in result["why"]], values, rtol=1e-9, atol=1e-11)
     base = [np.atleast_1d(known.base_values)] * len(X)
-    assert np.allclose([why["base"] for why in told["why"]], base, rtol=1e-12, atol=1e-12)
-    assert len(told["scoreOutputs"]) == values.shape[2]
+    assert np.allclose([why["base"] for why in result["why"]], base, rtol=1e-12, atol=1e-12)
+    assert len(result["scoreOutputs"]) == values.shape[2]
 
 
 def rows_again(model, columns):
-    """The hard rows, without what is no level if that is taken as missing anyway."""
+    """Return the difficult rows, without unknown categories if these are taken as missing."""
     X = hard_rows()
     for j, feature in enumerate(model.model_.features):
         if feature.categories is not None and getattr(model, "handle_unknown", "") != "prior":
@@ -97,24 +97,24 @@ def rows_again(model, columns):
 
 
 def test_paths_end_in_the_leaves_of_python(case):
-    model, columns, told = case
-    facts = [tree_facts(model, t) for t in range(told["nTrees"])]
-    leaves = np.array([[path[-1] for path in paths] for paths in told["paths"]])
+    model, columns, result = case
+    facts = [tree_facts(model, t) for t in range(result["nTrees"])]
+    leaves = np.array([[path[-1] for path in paths] for paths in result["paths"]])
     if facts:
         assert np.array_equal(
             leaves, model.apply(rows_again(model, columns)).reshape(len(leaves), -1)
         )
-    for paths in told["paths"][:5]:
+    for paths in result["paths"][:5]:
         for path, tree in zip(paths, facts, strict=True):
             assert path[0] == 0
             for above, below in itertools.pairwise(path):
                 assert below in (tree.nodes[above].left, tree.nodes[above].right)
 
 
-def test_trees_are_the_facts_of_python(case):
-    model, _, told = case
-    features = {feature["name"]: feature for feature in told["features"]}
-    for t, tree in enumerate(told["trees"]):
+def test_exported_trees_equal_those_of_python(case):
+    model, _, result = case
+    features = {feature["name"]: feature for feature in result["features"]}
+    for t, tree in enumerate(result["trees"]):
         facts = tree_facts(model, t)
         assert (tree["valueKind"], tree["names"]) == (facts.value_kind, list(facts.names))
         size = max(1e-3, *(abs(v) for node in facts.nodes for v in node.value))
@@ -123,29 +123,29 @@ def test_trees_are_the_facts_of_python(case):
             same = (known.number, known.left, known.right, known.depth, known.weight, known.line)
             assert tuple(node[name] for name in exact) == same
             assert node["gain"] == pytest.approx(known.gain, rel=1e-6)
-            near = 0.0 if known.split is None else 1e-6 * size  # leaves to the bit
+            near = 0.0 if known.split is None else 1e-6 * size  # leaf values are identical
             assert np.abs(np.subtract(node["value"], known.value)).max() <= near
             assert (node["split"] is None) == (known.split is None)
             if known.split is not None:
                 check_split(node["split"], known.split, features)
 
 
-def check_split(asked, known, features):
-    assert asked["name"] == known.name
-    assert asked["missingLeft"] == {"left": True, "right": False, "both": None}[known.missing]
+def check_split(shown, known, features):
+    assert shown["name"] == known.name
+    assert shown["missingLeft"] == {"left": True, "right": False, "both": None}[known.missing]
     if known.left is None:
         wide = features.get(known.name, {}).get("kind") == "integer"
         plain = str(known.threshold) if wide and np.isfinite(known.threshold) else known.threshold
         in_words = known.temporal_type and format_datetime_short(
             known.threshold, known.temporal_type, 4
         )
-        assert asked["threshold"] == (in_words or plain)
+        assert shown["threshold"] == (in_words or plain)
         return
     both = known.left + known.right
     words = dict(zip(both, category_labels(both), strict=True))
-    assert sorted(asked["leftCategories"]) == sorted(words[level] for level in known.left)
-    assert sorted(asked["rightCategories"]) == sorted(words[level] for level in known.right)
-    assert set(asked["leftCategories"] + asked["rightCategories"]) == set(
+    assert sorted(shown["leftCategories"]) == sorted(words[category] for category in known.left)
+    assert sorted(shown["rightCategories"]) == sorted(words[category] for category in known.right)
+    assert set(shown["leftCategories"] + shown["rightCategories"]) == set(
         features[known.name]["categories"]
     )
 
@@ -165,18 +165,18 @@ def test_random_trees_agree_with_the_reference(lab, name):
     special += [cut for tree in model.ensemble.trees for cut in tree.threshold[tree.feature >= 0]]
     shape = (12, model.features.n)
     x = np.where(rng.random(shape) < 0.5, rng.choice(special, shape), rng.normal(size=shape))
-    told = ask(lab, estimator, list(x.T))
+    result = predict_on_page(lab, estimator, list(x.T))
     fitted_model = FittedModel.of(estimator, "")
-    assert np.array_equal(told["score"], fitted_model.score(list(np.ascontiguousarray(x.T))))
-    trees, levels = model.ensemble.trees, model.ensemble.n_categories
-    assert told["paths"] == [[walk(tree, row, levels) for tree in trees] for row in x]
-    if isinstance(told["why"], str):
+    assert np.array_equal(result["score"], fitted_model.score(list(np.ascontiguousarray(x.T))))
+    trees, n_categories = model.ensemble.trees, model.ensemble.n_categories
+    assert result["paths"] == [[walk(tree, row, n_categories) for tree in trees] for row in x]
+    if isinstance(result["why"], str):
         assert fitted_model.has_linear_leaves
         return
-    for row, why in zip(x[:4], told["why"], strict=False):
-        game = path_game(trees, row, model.ensemble.n_outputs, levels)
-        credit = shapley(game, model.features.n) * model.scale
-        assert np.allclose(why["values"], credit, rtol=1e-9, atol=1e-11)
+    for row, why in zip(x[:4], result["why"], strict=False):
+        game = path_game(trees, row, model.ensemble.n_outputs, n_categories)
+        values = shapley(game, model.features.n) * model.scale
+        assert np.allclose(why["values"], values, rtol=1e-9, atol=1e-11)
         base = model.offset + model.scale * (model.ensemble.base + game(frozenset()))
         assert np.allclose(why["base"], base, rtol=1e-12)
 
@@ -196,13 +196,13 @@ def test_linear_leaves_are_bounded_and_rounded_as_in_the_core(lab, beyond, grain
     estimator = GradientBoostingRegressor._from_model(model, {}, {})
     halves = np.arange(-8, 11) / 2
     x = np.concatenate([halves, np.nextafter(halves, 9), [np.nan, np.inf, -np.inf]])
-    told = ask(lab, estimator, [x])
-    assert np.array_equal(told["score"], FittedModel.of(estimator, "").score([x]))
-    assert told["why"].startswith("Tree-path-dependent Shapley values")
+    result = predict_on_page(lab, estimator, [x])
+    assert np.array_equal(result["score"], FittedModel.of(estimator, "").score([x]))
+    assert result["why"].startswith("Tree-path-dependent Shapley values")
 
 
 def mirrored(tree):
-    """The same tree with the numbers of siblings exchanged."""
+    """Return the same tree with the indices of siblings exchanged."""
     order = np.arange(len(tree.feature))
     order[1:] = order[1:].reshape(-1, 2)[:, ::-1].ravel()
     arrays = {name: getattr(tree, name)[order] for name in NODE_ARRAYS}
@@ -213,14 +213,14 @@ def mirrored(tree):
 
 
 def combining_model(rng):
-    """A model of combinations of levels, some of whose keys no double holds."""
+    """A model of combinations of categories; some keys are larger than a double can represent."""
     n = 10_000
     known = Categories.of(range(n))
     keys = {
         2: np.sort(rng.choice(12, 6, replace=False)).astype(np.uint64),
         4: np.array([0, 1, (n + 2) ** 3, (n + 2) ** 4 - 2, (n + 2) ** 4 - 1], dtype=np.uint64),
     }
-    statistics = [
+    encodings = [
         TargetEncoding(
             tuple(range(sources)),
             (n,) * sources,
@@ -230,13 +230,13 @@ def combining_model(rng):
         for sources, own in keys.items()
     ]
     features = Features(
-        [Feature(None, "categorical", None, known) for _ in range(4)], target_encodings=statistics
+        [Feature(None, "categorical", None, known) for _ in range(4)], target_encodings=encodings
     )
-    levels = features.n_categories_per_column()
+    n_categories = features.n_categories_per_column()
     trees = [mirrored(random_tree(rng, 6, 6)) for _ in range(4)]
-    trees = [with_sets(tree, levels, rng) for tree in trees]
+    trees = [with_sets(tree, n_categories, rng) for tree in trees]
     return replace(
-        make_model(), features=features, ensemble=Ensemble(6, np.array([0.25]), trees, levels)
+        make_model(), features=features, ensemble=Ensemble(6, np.array([0.25]), trees, n_categories)
     )
 
 
@@ -248,24 +248,30 @@ def test_combinations_of_categories_are_found_by_keys_of_any_width(lab):
     x[:3] = [[0, 0, 0, 1], [np.nan] * 4, [np.nan, np.nan, np.nan, 10_000.0]]  # known keys
     columns = list(np.ascontiguousarray(x.T))
     fitted_model = FittedModel.of(estimator, "")
-    told = ask(lab, estimator, columns, trees_read=0)
-    assert np.array_equal(told["score"], fitted_model.score(columns))
+    result = predict_on_page(lab, estimator, columns, trees_read=0)
+    assert np.array_equal(result["score"], fitted_model.score(columns))
     extended = np.column_stack(fitted_model.append_encodings(columns))
     assert set(extended[:, 5]) > set(model.features.target_encodings[1].values[0, [1, 3, 4]])
-    trees, levels = model.ensemble.trees, model.ensemble.n_categories
-    assert told["paths"] == [[walk(tree, row, levels) for tree in trees] for row in extended]
-    for row, why in zip(extended[:3], told["why"], strict=False):
-        credit = shapley(path_game(trees, row, 1, levels), 6) * model.scale
-        shared = credit[:4] + credit[5] / 4
-        shared[:2] += credit[4] / 2
+    trees, n_categories = model.ensemble.trees, model.ensemble.n_categories
+    assert result["paths"] == [
+        [walk(tree, row, n_categories) for tree in trees] for row in extended
+    ]
+    for row, why in zip(extended[:3], result["why"], strict=False):
+        values = shapley(path_game(trees, row, 1, n_categories), 6) * model.scale
+        shared = values[:4] + values[5] / 4
+        shared[:2] += values[4] / 2
         assert np.allclose(why["values"], shared, rtol=1e-9, atol=1e-11)
 
 
-def walk(tree, row, levels):
+def walk(tree, row, n_categories):
     nodes = [0]
     while tree.feature[nodes[-1]] >= 0:
         node = nodes[-1]
-        to = tree.left if goes_left(tree, node, row[tree.feature[node]], levels) else tree.right
+        to = (
+            tree.left
+            if goes_left(tree, node, row[tree.feature[node]], n_categories)
+            else tree.right
+        )
         nodes.append(int(to[node]))
     return nodes
 
@@ -275,9 +281,9 @@ def test_long_paths_have_exact_shapley_values(lab):
     X = rng.normal(size=(500, 40))
     model = RandomForestRegressor(n_estimators=2, max_features=0.2).fit(X, X.sum(axis=1))
     why = shap_values(model, X[:5])
-    told = ask(lab, model, list(X[:5].T), trees_read=0)["why"]
+    result = predict_on_page(lab, model, list(X[:5].T), trees_read=0)["why"]
     assert np.allclose(
-        [one["values"] for one in told], why.values[..., None], rtol=1e-9, atol=1e-12
+        [one["values"] for one in result], why.values[..., None], rtol=1e-9, atol=1e-12
     )
 
 
@@ -285,50 +291,52 @@ def test_long_paths_have_exact_shapley_values(lab):
 
 REFUSE = """async ([payload, row]) => {
   const model = await Model.open(payload);
-  const said = (f) => { try { return f(); } catch (error) { return `refused: ${error.message}`; } };
+  const tried = (f) => { try { return f(); } catch (e) { return `refused: ${e.message}`; } };
   return {
     complete: model.complete, nTrees: model.nTrees, treeCount: model.treeCount,
     explainable: model.explainable, answerable: model.predictable,
-    score: said(() => Array.from(model.score(row))), answer: said(() => model.predict(row)),
-    explain: said(() => model.explain(row)), path: said(() => model.path(0, row)),
-    tree: said(() => model.tree(0).nodes.length), none: said(() => model.tree(1e6)),
-    short: said(() => model.path(0, row.slice(1))),
+    score: tried(() => Array.from(model.score(row))), prediction: tried(() => model.predict(row)),
+    explain: tried(() => model.explain(row)), path: tried(() => model.path(0, row)),
+    tree: tried(() => model.tree(0).nodes.length), none: tried(() => model.tree(1e6)),
+    short: tried(() => model.path(0, row.slice(1))),
   };
 }"""
 
 
-def test_of_a_model_that_is_too_large_the_first_trees_are_shown(lab):
+def test_first_trees_of_a_too_large_model_are_shown(lab):
     model = RandomForestRegressor(n_estimators=6).fit(table()[["a", "b"]], target("number"))
     row = [0.3, -0.2]
     all_trees = lab.evaluate(REFUSE, [export_model(model).payload(), row])
     few = export_model(model, max_bytes=20_000)
     assert 0 < few.n_trees < 6
     assert len(few.packed) <= 20_000
-    told = lab.evaluate(REFUSE, [few.payload(), row])
-    assert (told["complete"], told["nTrees"], told["treeCount"]) == (False, few.n_trees, 6)
-    assert not told["explainable"]
-    assert (told["tree"], told["path"]) == (all_trees["tree"], all_trees["path"])
-    for name in ("score", "answer", "explain"):
-        assert told[name].startswith("refused: ")
+    result = lab.evaluate(REFUSE, [few.payload(), row])
+    assert (result["complete"], result["nTrees"], result["treeCount"]) == (False, few.n_trees, 6)
+    assert not result["explainable"]
+    assert (result["tree"], result["path"]) == (all_trees["tree"], all_trees["path"])
+    for name in ("score", "prediction", "explain"):
+        assert result[name].startswith("refused: ")
         assert not isinstance(all_trees[name], str)
     assert all_trees["none"].startswith("refused: There is no tree 1000000")
     assert all_trees["short"] == "refused: A row has 2 codes, not 1."
-    whole = export_model(fitted("statistics"))
-    part = export_model(fitted("statistics"), max_bytes=len(whole.packed) // 2)
-    told = lab.evaluate(REFUSE, [part.payload(), [0.0] * 5])
-    assert told["path"].startswith("refused: The target encodings are not on this page")
+    whole = export_model(fitted("target encoding"))
+    part = export_model(fitted("target encoding"), max_bytes=len(whole.packed) // 2)
+    result = lab.evaluate(REFUSE, [part.payload(), [0.0] * 5])
+    assert result["path"].startswith("refused: The target encodings are not on this page")
     none = lab.evaluate(REFUSE, [export_model(model, max_bytes=0).payload(), row])
     assert (none["complete"], none["nTrees"]) == (False, 0)
 
 
-def test_of_a_loss_whose_mean_is_unknown_there_are_scores_only(lab):
+def test_custom_loss_with_unknown_link_has_scores_only(lab):
     X = table()[["a", "b"]]
     model = GradientBoostingRegressor(loss=Rooted(), n_estimators=3).fit(X, target("amount"))
-    told = lab.evaluate(REFUSE, [export_model(model).payload(), [0.3, -0.2]])
-    assert told["complete"]
-    assert not told["answerable"]
-    assert told["answer"].startswith("refused: The link of this custom loss")
-    assert told["score"] == FittedModel.of(model, "").score([np.array([0.3]), np.array([-0.2])])[0]
+    result = lab.evaluate(REFUSE, [export_model(model).payload(), [0.3, -0.2]])
+    assert result["complete"]
+    assert not result["answerable"]
+    assert result["prediction"].startswith("refused: The link of this custom loss")
+    assert (
+        result["score"] == FittedModel.of(model, "").score([np.array([0.3]), np.array([-0.2])])[0]
+    )
 
 
 def test_names_with_markup_and_quotes_survive_a_file(page, tmp_path):

@@ -54,7 +54,7 @@ def show(page, address):
 
 @pytest.fixture(scope="module")
 def number(browser, written):
-    """One report of a number, for all tests that look at it."""
+    """One report of a regression, for all tests that use it."""
     with watched(browser) as page:
         show(page, written("number"))
         yield page
@@ -66,16 +66,16 @@ def row_of(page):
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_every_section_is_shown(page, written, name):
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
+    requested = []
+    page.on("request", lambda request: requested.append(request.url))
     show(page, written(name))
     assert page.eval_on_selector_all("main > section", "all => all.map(s => s.id)") == SECTIONS
-    look(page, 1280)
+    check_layout(page, 1280)
     page.set_viewport_size({"width": 390, "height": 844})
     wait_until(page, "document.querySelector('figure svg').viewBox.baseVal.width < 390")
-    look(page, 390)
+    check_layout(page, 390)
     assert re.search(r"\bnull\b|undefined|\[object", page.inner_text("main")) is None
-    assert [url for url in asked if not url.startswith(("file:", "blob:"))] == []
+    assert [url for url in requested if not url.startswith(("file:", "blob:"))] == []
 
 
 def wait_until(page, condition):
@@ -87,8 +87,8 @@ def wait_until(page, condition):
     raise AssertionError(f"still false after 10 s: {condition}")
 
 
-def look(page, width):
-    # Nothing is wider than the page, nothing is drawn at NaN, every picture has a size and a name.
+def check_layout(page, width):
+    # Nothing is wider than the page, nothing is drawn at NaN, every figure has a size and a name.
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert "NaN" not in page.evaluate("document.querySelector('main').innerHTML")
     pictures = page.eval_on_selector_all(
@@ -99,7 +99,7 @@ def look(page, width):
     assert all(20 < wide <= width for _, wide in pictures)
 
 
-def said(page):
+def shown_prediction(page):
     return json.loads(page.get_attribute(".prediction", "data-values"))
 
 
@@ -116,7 +116,7 @@ def test_what_if_predicts_as_python(number):
     model, X, _, _ = report_of("number")
     row = X.iloc[[row_of(page)]]
     before, row = row, row.copy()
-    np.testing.assert_allclose(said(page), model.predict(row), rtol=1e-12)
+    np.testing.assert_allclose(shown_prediction(page), model.predict(row), rtol=1e-12)
     for feature, text, value in [
         (0, "7", 7.0),
         (1, "", np.nan),
@@ -125,8 +125,8 @@ def test_what_if_predicts_as_python(number):
     ]:
         change(page, feature, text)
         row.iloc[0, feature] = value
-        np.testing.assert_allclose(said(page), model.predict(row), rtol=1e-9)
-    # The waterfall ends where the prediction is, and its parts are those of Python.
+        np.testing.assert_allclose(shown_prediction(page), model.predict(row), rtol=1e-9)
+    # The waterfall ends at the prediction, and its parts are those of Python.
     total = float(page.get_attribute("#what-if figure svg", "data-total"))
     why = shap_values(model, row)
     np.testing.assert_allclose(total, why.base_values + why.values.sum(), rtol=1e-9)
@@ -136,23 +136,23 @@ def test_what_if_predicts_as_python(number):
 
 def test_what_if_shows_input_errors(number):
     page = number
-    before = said(page)
+    before = shown_prediction(page)
     change(page, 0, "seven")
     assert "must be a number" in page.inner_text(".field[data-feature='0'] .error")
-    assert said(page) == before
+    assert shown_prediction(page) == before
     page.get_by_role("button", name="Reset").click()
     assert page.inner_text(".field[data-feature='0'] .error") == ""
     assert page.locator(".field.changed").count() == 0
 
 
-def test_what_if_of_classes(page, written):
+def test_what_if_predicts_class_probabilities(page, written):
     model, X, _, _ = report_of("three classes")
     show(page, written("three classes"))
     change(page, 2, "house")
     change(page, 0, "8")
     row = X.iloc[[row_of(page)]]
     row = row.assign(kind="house", rooms=8.0)
-    np.testing.assert_allclose(said(page), model.predict_proba(row)[0], rtol=1e-9)
+    np.testing.assert_allclose(shown_prediction(page), model.predict_proba(row)[0], rtol=1e-9)
 
 
 def test_the_threshold_changes_the_counts(page, written):
@@ -161,8 +161,8 @@ def test_the_threshold_changes_the_counts(page, written):
     page.locator("#quality input[type=range]").fill("0.3")
     cells = page.locator("#quality .confusion td").all_inner_texts()
     shown = [float(text.split()[0].replace(",", "")) for text in cells if text.strip()]
-    told = thresholds(model, X, y, sample_weight=weight).at(0.3)
-    assert shown == [told["tn"], told["fp"], told["fn"], told["tp"]]
+    counts = thresholds(model, X, y, sample_weight=weight).at(0.3)
+    assert shown == [counts["tn"], counts["fp"], counts["fn"], counts["tp"]]
     page.get_by_label("Cost of a false negative").fill("50")
     page.get_by_role("button", name="Use the threshold with the lowest cost").click()
     best = thresholds(model, X, y, sample_weight=weight).cost(1.0, 50.0)
@@ -184,7 +184,7 @@ def test_measures_features_and_rows_can_be_chosen(number):
     assert page.get_attribute("#row svg", "data-total") != before
 
 
-def test_trees_are_walked_by_keys(number):
+def test_tree_nodes_can_be_selected_by_keys(number):
     page = number
     model, X, _, _ = report_of("number")
     page.locator("#trees .node").first.focus()
@@ -197,7 +197,7 @@ def test_trees_are_walked_by_keys(number):
     assert page.locator("#trees .node").count() == 1
     page.keyboard.press("Enter")
     assert page.locator("#trees .node").count() == nodes
-    # The way of the chosen row is the one that Python says.
+    # The path of the chosen row equals that of Python.
     row = row_of(page)
     marked = page.eval_on_selector_all("#trees .node.on", "all => all.map(n => +n.dataset.id)")
     assert max(marked) == model.apply(X.iloc[[row]]).reshape(-1)[0]
@@ -212,7 +212,7 @@ def test_markup_in_data_stays_text(page, written):
     assert {EVIL, IMAGE} <= set(names)
 
 
-def test_dark_and_print(page, written):
+def test_dark_mode_and_print(page, written):
     page.emulate_media(color_scheme="dark")
     show(page, written("two classes"))
     colour = "getComputedStyle(document.body).backgroundColor"

@@ -12,7 +12,7 @@ from stagewise.report.exported_model import export_model
 
 
 def encoded(lab, model, texts):
-    """What becomes of a text, one for each feature."""
+    """Return the encoded value of a text, one for each feature."""
     script = """async ([payload, texts]) => {
       const model = await Model.open(payload);
       return texts.map(([j, text]) => model.encode(j, text));
@@ -32,13 +32,13 @@ def test_typed_values_are_encoded_as_in_python(lab):
         }
     )
     texts = [[j, text] for j, name in enumerate(frame) for text in frame[name]]
-    told = np.reshape([found["code"] for found in encoded(lab, model, texts)], frame.shape[::-1])
+    result = np.reshape([found["code"] for found in encoded(lab, model, texts)], frame.shape[::-1])
     X = frame.apply(lambda column: column.str.strip().replace({"": None, "missing": None}))
     X["a"], X["b"] = X["a"].astype(float), X["b"].replace({"NaN": None}).astype(float)
     X["many"] = pd.to_numeric(X["many"]).astype("Int64").astype("category")
     X["id"] = X["id"].astype("Int64")
     known = FittedModel.of(model, "").columns(X)
-    assert np.array_equal(told, known, equal_nan=True)
+    assert np.array_equal(result, known, equal_nan=True)
 
 
 def test_integers_of_any_width_keep_their_side_of_a_threshold(lab):
@@ -48,11 +48,11 @@ def test_integers_of_any_width_keep_their_side_of_a_threshold(lab):
     real = [2**53 + 1, -(2**53) - 1, 2**53, 10**400]
     texts = [[0, str(v)] for v in wide] + [[1, str(v)] for v in real]
     texts += [[0, str(2.0**60 + 256)], [0, "-inf"], [0, "inf"]]
-    told = [found["code"] for found in encoded(lab, model, texts)]
+    result = [found["code"] for found in encoded(lab, model, texts)]
     cuts = [int(cut) for cut in model.model_.features[0].cuts]
-    assert told[:6] == [sum(cut < v for cut in cuts) for v in wide]
-    assert told[6:10] == [2.0**53 + 2, -(2.0**53), 2.0**53, np.inf]
-    assert told[10:] == [len(cuts), 0, len(cuts)]
+    assert result[:6] == [sum(cut < v for cut in cuts) for v in wide]
+    assert result[6:10] == [2.0**53 + 2, -(2.0**53), 2.0**53, np.inf]
+    assert result[10:] == [len(cuts), 0, len(cuts)]
 
 
 def test_invalid_input_has_a_message(lab):
@@ -64,28 +64,28 @@ def test_invalid_input_has_a_message(lab):
         "“never” is not a category of few. Use one of its categories (u, v, w, x y"
     )
     assert "(0, 1, 2, 3, 4, …)" in wrong[4]
-    prior = encoded(lab, fitted("levels without rows"), [[2, "never"], [3, "1000"]])
+    prior = encoded(lab, fitted("unknown categories"), [[2, "never"], [3, "1000"]])
     assert prior == [{"code": 5}, {"code": 90}]
 
 
-def test_values_that_stand_for_missing_cells_are_missing(lab):
+def test_missing_value_markers_are_missing(lab):
     X = pd.DataFrame({"a": [1.0, 2.0, -999.0] * 9, "c": pd.Categorical([4, 5, -999] * 9)})
     model = GradientBoostingRegressor(
         n_estimators=2, missing_values=[-999, 0.5], min_samples_leaf=1
     )
     model.fit(X, np.arange(27) % 3)
-    told = encoded(lab, model, [[0, "-999"], [0, "-999.0"], [0, "0.5"], [1, "-999"], [1, "5"]])
-    assert np.array_equal([found["code"] for found in told], [np.nan] * 4 + [1.0], equal_nan=True)
+    result = encoded(lab, model, [[0, "-999"], [0, "-999.0"], [0, "0.5"], [1, "-999"], [1, "5"]])
+    assert np.array_equal([found["code"] for found in result], [np.nan] * 4 + [1.0], equal_nan=True)
 
 
 def test_a_category_named_missing_is_a_category(lab):
     X = pd.DataFrame({"c": pd.Categorical(["missing", " x ", "", "7", 7] * 6)})
     model = GradientBoostingRegressor(n_estimators=2, min_samples_leaf=1).fit(X, np.arange(30) % 5)
-    levels = list(model.model_.features[0].categories.values)
-    told = encoded(
+    categories = list(model.model_.features[0].categories.values)
+    result = encoded(
         lab, model, [[0, word] for word in ("missing", " x ", '""', '"7"', "7", "", "y")]
     )
-    codes = [found.get("code") for found in told]
-    assert codes[:5] == [levels.index(level) for level in ("missing", " x ", "", "7", 7)]
+    codes = [found.get("code") for found in result]
+    assert codes[:5] == [categories.index(category) for category in ("missing", " x ", "", "7", 7)]
     assert np.isnan(codes[5])
-    assert "is not a category of c" in told[6]["error"]
+    assert "is not a category of c" in result[6]["error"]

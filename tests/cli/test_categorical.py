@@ -32,7 +32,7 @@ def train(run, folder, name="t.csv", *more):
     return model, json.loads(out)
 
 
-def test_text_is_learned_from_as_categories(run, towns):
+def test_text_columns_are_categorical(run, towns):
     model, result = train(run, towns)
     assert result["categories"] == {"flag": 2}
     assert result["dropped"] == []
@@ -58,11 +58,11 @@ def test_training_prints_the_number_of_categories(run, towns, tmp_path):
 
 
 @pytest.mark.parametrize("words", [["zip,area"], ["zip", "area"]])
-def test_named_columns_are_taken_as_they_are_written(run, towns, words):
+def test_named_columns_are_read_as_text(run, towns, words):
     model, result = train(run, towns, "t.csv", "--categorical", *words)
     assert list(result["categories"]) == ["area", "flag", "zip"]
-    levels = stagewise.load(model).model_.features[2].categories.values
-    assert levels == ("007", "0815", "10", "7")
+    categories = stagewise.load(model).model_.features[2].categories.values
+    assert categories == ("007", "0815", "10", "7")
     code, out, err = run("predict", model, towns / "t.csv")
     assert code == 0
     assert "Warning" not in err
@@ -82,13 +82,13 @@ def test_csv_and_parquet_give_the_same_model(run, towns):
 
 def test_a_model_of_a_parquet_file_reads_codes_in_csv_as_text(run, towns):
     model, _ = train(run, towns, "t.parquet")
-    answers = [run("predict", model, towns / name) for name in ("t.csv", "t.parquet")]
-    assert answers[0][:2] == answers[1][:2]
-    assert answers[0][0] == 0
+    results = [run("predict", model, towns / name) for name in ("t.csv", "t.parquet")]
+    assert results[0][:2] == results[1][:2]
+    assert results[0][0] == 0
     assert run("evaluate", model, towns / "t.csv")[0] == 0
 
 
-def test_a_validation_file_is_read_alike(run, towns):
+def test_a_validation_file_is_read_like_the_training_file(run, towns):
     _, result = train(run, towns, "t.csv", "--categorical", "zip", "--valid", towns / "t.csv")
     assert result["validation"]["r2"] > 0.5
 
@@ -108,13 +108,13 @@ def test_unknown_categories_are_errors_with_handle_unknown_error(run, towns, tmp
     fails(run("predict", model, tmp_path / "t.csv"), "'flag' has unknown categories", "'maybe'")
 
 
-def test_text_where_numbers_were_is_refused(run, towns, tmp_path):
+def test_text_in_a_numeric_column_is_refused(run, towns, tmp_path):
     model, _ = train(run, towns)
     (tmp_path / "t.csv").write_text("area,flag,zip\nlarge,yes,7\n")
     fails(run("predict", model, tmp_path / "t.csv"), "text in 'area'", "trained on numbers")
 
 
-def test_text_can_still_be_left_out(run, towns):
+def test_text_columns_can_be_ignored(run, towns):
     _, result = train(run, towns, "t.parquet", "--drop-text", "--categorical", "zip")
     assert result["dropped"] == ["flag"]
     assert result["categories"] == {"zip": 4}
@@ -142,19 +142,19 @@ def test_identifier_columns_are_warned_about(run, tmp_path):
         (["--set", 'categorical_features=["zap"]'], ["'zap', which X does not have"]),
     ],
 )
-def test_an_error_is_one_sentence(run, towns, tmp_path, more, words):
+def test_an_error_message_is_one_sentence(run, towns, tmp_path, more, words):
     command = ["train", towns / "t.csv", "--target", "price", "--model", tmp_path / "m.stgw"]
     fails(run(*command, "--quiet", *more), *words)
 
 
-def test_unsupported_columns_are_named(run, tmp_path):
+def test_error_names_unsupported_columns(run, tmp_path):
     table = make_table(0).select(["area", "price"]).append_column("parts", [[[1]] * ROWS])
     parquet.write_table(table, tmp_path / "t.parquet")
     command = ["train", tmp_path / "t.parquet", "--target", "price", "--model", tmp_path / "m.stgw"]
     fails(run(*command, "--quiet"), "'parts' has list", "--ignore parts", "--drop-text")
 
 
-def test_a_model_without_names_takes_text_as_it_comes(run, towns, tmp_path):
+def test_a_model_without_feature_names_reads_columns_by_position(run, towns, tmp_path):
     table = csv.read_csv(towns / "t.csv")
     X = table.select(["area", "flag"]).to_pandas().to_numpy(dtype=object)
     estimator = stagewise.GradientBoostingRegressor(n_estimators=5, categorical_features=[1])

@@ -67,13 +67,13 @@ def test_columns_are_matched_by_name_in_any_order(run, folder, tmp_path):
     assert mixed == straight
 
 
-def test_a_missing_column_is_named_with_the_nearest_there_is(run, folder, tmp_path):
+def test_error_for_a_missing_column_suggests_the_nearest_name(run, folder, tmp_path):
     table = csv.read_csv(folder / "test.csv").rename_columns({"rooms": "room"})
     csv.write_csv(table, tmp_path / "less.csv")
     fails(run("predict", "price.stgw", tmp_path / "less.csv"), "'rooms'", "did you mean 'room'")
 
 
-def test_text_in_a_column_of_numbers_is_refused(run, tmp_path):
+def test_text_in_a_numeric_column_is_refused(run, tmp_path):
     (tmp_path / "t.csv").write_text("area,age,rooms\n1,2,three\n")
     fails(run("predict", "price.stgw", tmp_path / "t.csv"), "'rooms'", "text")
 
@@ -87,7 +87,7 @@ def test_a_kept_column_may_not_have_the_name_of_a_prediction(run, tmp_path):
     fails(run("predict", "price.stgw", tmp_path / "t.csv", "--keep", "prediction"), "'prediction'")
 
 
-def test_a_model_without_names_takes_columns_as_they_come(run, tmp_path):
+def test_a_model_without_feature_names_reads_columns_by_position(run, tmp_path):
     table = make_table(0)
     X = np.column_stack([table["area"].to_numpy(), table["age"].to_numpy()])
     estimator = stagewise.GradientBoostingRegressor(n_estimators=5)
@@ -106,7 +106,7 @@ def test_a_model_without_names_takes_columns_as_they_come(run, tmp_path):
 # --- evaluate ---------------------------------------------------------------------------------
 
 
-def test_regression_figures_are_scikit_learns(run, folder):
+def test_regression_metrics_equal_scikit_learns(run, folder):
     code, out, _ = run("evaluate", "price.stgw", "test.csv", "--weight", "weight", "--json")
     table = csv.read_csv(folder / "test.csv")
     y, weight = table["price"].to_numpy(), table["weight"].to_numpy()
@@ -121,7 +121,7 @@ def test_regression_figures_are_scikit_learns(run, folder):
     }
 
 
-def test_classification_figures_are_scikit_learns(run, folder):
+def test_classification_metrics_equal_scikit_learns(run, folder):
     code, out, _ = run("evaluate", "kind.stgw", "test.csv", "--json")
     table = csv.read_csv(folder / "test.csv")
     y = table["kind"].to_numpy()
@@ -145,7 +145,7 @@ def test_evaluate_prints_a_table_of_classes(run):
     assert {"yes", "no"} <= {row[0] for row in rows if row}
 
 
-def test_labels_the_model_never_saw_are_named(run, tmp_path):
+def test_error_names_labels_that_the_model_does_not_have(run, tmp_path):
     (tmp_path / "t.csv").write_text("area,age,rooms,flag\n1,2,3,maybe\n1,2,3,yes\n")
     fails(run("evaluate", "flag.stgw", tmp_path / "t.csv"), "'maybe'", "1 row", "'no', 'yes'")
 
@@ -237,10 +237,10 @@ def test_an_interruption_has_exit_code_130_and_leaves_the_old_model(run, tmp_pat
 
 
 def test_a_bug_is_reported_without_a_traceback(run, monkeypatch):
-    def stumble(*_):
+    def fail(*_):
         raise RuntimeError("left is right")
 
-    monkeypatch.setattr(stagewise, "load", stumble)
+    monkeypatch.setattr(stagewise, "load", fail)
     fails(run("show", "price.stgw"), "RuntimeError: left is right", "bug")
 
 
@@ -251,7 +251,7 @@ def test_the_installed_command_works_as_a_program(folder):
     assert done.stderr == ""
 
 
-def test_a_reader_who_leaves_early_is_no_error(folder):
+def test_a_closed_output_pipe_is_no_error(folder):
     command = f"{sys.executable} -m stagewise.cli predict price.stgw test.csv | head -n 1"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
@@ -264,7 +264,7 @@ def test_a_reader_who_leaves_early_is_no_error(folder):
     assert "Traceback" not in done.stderr
 
 
-def test_a_terminal_that_knows_no_unicode_still_gets_its_chart(folder):
+def test_a_terminal_without_unicode_gets_an_ascii_chart(folder):
     done = subprocess.run(
         [sys.executable, "-X", "utf8=0", "-m", "stagewise.cli", "show", "price.stgw"],
         cwd=folder,

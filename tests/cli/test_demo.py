@@ -13,7 +13,7 @@ from stagewise.cli.main import main
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory):
-    """The demo's folder, and all it printed."""
+    """The demo's folder and its output."""
     folder = tmp_path_factory.mktemp("demo")
     done = subprocess.run(
         [sys.executable, "-m", "stagewise.cli.demo", "--out", str(folder)],
@@ -30,11 +30,11 @@ def test_the_demo_prints_scores_and_a_chart(seen):
         assert word in out
 
 
-def test_the_demo_learns_something(seen):
+def test_the_demo_model_is_accurate(seen):
     folder, _ = seen
     table = csv.read_csv(folder / "test.csv")
     model = stagewise.load(folder / "model.stgw")
-    # A model that always says "benign" is right on 63 % of these rows.
+    # A model that always predicts "benign" is right on 63 % of these rows.
     assert model.score(table, table[demo.TARGET].to_pylist()) > 0.9
 
 

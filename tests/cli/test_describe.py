@@ -15,7 +15,7 @@ def test_a_table_is_described(run):
     assert "kind" in out
 
 
-def test_the_same_as_json(run):
+def test_describe_json_has_the_same_content(run):
     code, out, _ = run("describe", "train.csv", "--json")
     found = json.loads(out)
     assert code == 0
@@ -24,13 +24,13 @@ def test_the_same_as_json(run):
     assert all(hint["words"] for hint in found["hints"])
 
 
-def test_a_mistyped_target_is_named(run):
+def test_error_for_a_mistyped_target_suggests_the_nearest_name(run):
     code, out, err = run("describe", "train.csv", "--target", "prize")
     assert (code, out) == (1, "")
     assert "no column 'prize' (did you mean 'price'?)" in err
 
 
-def test_a_file_that_is_not_there(run):
+def test_a_missing_file_is_an_error(run):
     code, _, err = run("describe", "nothing.csv")
     assert code == 1
     assert "There is no file 'nothing.csv'" in err

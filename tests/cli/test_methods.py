@@ -24,7 +24,7 @@ def train(run, path, method, target, *more):
 
 
 @pytest.mark.parametrize(("method", "task", "target"), TASKS)
-def test_a_method_trains_predicts_evaluates_and_is_shown(run, tmp_path, method, task, target):
+def test_every_method_can_train_predict_evaluate_and_show(run, tmp_path, method, task, target):
     path = tmp_path / "m.stgw"
     code, out, err = train(run, path, method, target, "--valid", "test.csv", "--json")
     assert code == 0, err
@@ -43,7 +43,7 @@ def test_a_method_trains_predicts_evaluates_and_is_shown(run, tmp_path, method, 
     assert run("predict", path, "test.csv")[0] == 0
 
 
-def test_bagging_is_a_forest_with_all_columns(run, tmp_path):
+def test_bagging_is_a_forest_with_all_features(run, tmp_path):
     code, _, err = train(run, tmp_path / "b.stgw", "bagging", "price", "--quiet")
     assert code == 0, err
     assert stagewise.load(tmp_path / "b.stgw").max_features is None

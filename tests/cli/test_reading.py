@@ -16,7 +16,7 @@ from stagewise.cli.task import guess_task
 
 
 class Estimator:
-    """Stands in for an estimator: only its signature is read."""
+    """A stand-in for an estimator: only its signature is read."""
 
     def __init__(self, *, learning_rate=0.1, max_depth=None, verbose=0, callbacks=None):
         pass
@@ -30,7 +30,7 @@ def guess(values):
 
 
 @pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
-def test_the_delimiter_is_seen_in_the_header(tmp_path, sign):
+def test_the_delimiter_is_detected_from_the_header(tmp_path, sign):
     path = tmp_path / "t.csv"
     path.write_text(f"a{sign}b\n1{sign}2.5\n3{sign}4.5\n")
     assert read_file(path).to_pydict() == {"a": [1, 3], "b": [2.5, 4.5]}
@@ -48,7 +48,7 @@ def test_parquet_is_recognised_by_its_first_bytes(tmp_path):
     assert read_file(path).to_pydict() == {"a": [1, 2]}
 
 
-def test_a_fraction_far_down_a_file_does_not_break_a_column_of_whole_numbers(tmp_path):
+def test_a_fraction_far_down_a_file_makes_an_integer_column_float(tmp_path):
     path = tmp_path / "t.csv"
     line = b"1,xxxxxxxxxxxxxxxx\n"
     path.write_bytes(b"a,b\n" + line * (_FIRST_BLOCK // len(line) + 10) + b"2.5,y\n")
@@ -61,7 +61,7 @@ def test_empty_cells_are_missing_in_numbers_and_in_text(tmp_path):
     assert read_file(path).to_pydict() == {"a": [1, None], "b": ["x", None]}
 
 
-def test_a_column_may_be_read_as_it_is_written(tmp_path):
+def test_a_column_can_be_read_as_text(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("zip,n\n007,1\n,2\n")
     table = read_file(path, ["zip", "not there"])
@@ -77,7 +77,7 @@ def test_a_column_may_be_read_as_it_is_written(tmp_path):
         (b"a,a\n1,2\n", "more than one column named 'a'"),
     ],
 )
-def test_a_file_that_is_no_table_is_named_with_the_reason(tmp_path, content, words):
+def test_error_for_an_invalid_table_names_the_file_and_the_reason(tmp_path, content, words):
     path = tmp_path / "bad.csv"
     path.write_bytes(content)
     with pytest.raises(InputError, match=words) as caught:
@@ -85,14 +85,14 @@ def test_a_file_that_is_no_table_is_named_with_the_reason(tmp_path, content, wor
     assert "bad.csv" in str(caught.value)
 
 
-def test_a_broken_parquet_file_is_a_complaint(tmp_path):
+def test_a_damaged_parquet_file_is_an_error(tmp_path):
     path = tmp_path / "t.parquet"
     path.write_bytes(b"PAR1 and nothing else")
     with pytest.raises(InputError, match="cannot be read as Parquet"):
         read_file(path)
 
 
-def test_a_missing_file_and_a_folder_are_complaints(tmp_path):
+def test_a_missing_file_and_a_folder_are_errors(tmp_path):
     with pytest.raises(InputError, match="There is no file"):
         read_file(tmp_path / "none.csv")
     with pytest.raises(InputError, match="is a folder"):
@@ -100,7 +100,7 @@ def test_a_missing_file_and_a_folder_are_complaints(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
-def test_written_columns_are_read_back_the_same(tmp_path, name):
+def test_written_columns_are_read_back_unchanged(tmp_path, name):
     columns = {"prediction": np.array(["a", "b"]), "proba_a": np.array([0.1, 1 / 3])}
     write_columns(columns, tmp_path / name)
     table = read_file(tmp_path / name)
@@ -118,7 +118,7 @@ def test_an_output_in_a_missing_folder_or_of_unknown_kind_is_refused_beforehand(
 # --- columns ----------------------------------------------------------------------------------
 
 
-def test_columns_are_numbers_or_text_or_strange():
+def test_columns_are_numeric_text_or_unsupported():
     table = pa.table(
         {
             "whole": [1, 2],
@@ -184,7 +184,7 @@ def test_the_task_follows_from_type_and_number_of_values(values, task):
     assert guess(values) == task
 
 
-def test_a_guess_has_a_reason():
+def test_a_guessed_task_has_a_reason():
     reason = guess_task(pa.chunked_array([[0, 1, 1, 0]]), "churned").reason
     assert "'churned'" in reason
     assert "2 different integers" in reason
@@ -213,7 +213,7 @@ def test_an_unknown_parameter_suggests_the_nearest(tmp_path, wrong):
         read_parameters(path, [], Estimator)
 
 
-def test_a_parameter_near_to_nothing_gets_the_whole_list():
+def test_an_unknown_parameter_without_a_near_name_lists_all_names():
     with pytest.raises(InputError, match="The parameters are learning_rate, max_depth"):
         read_parameters(None, ["zzz=1"], Estimator)
 
@@ -256,12 +256,12 @@ def test_a_setting_without_name_or_value_is_refused(setting):
         parse_setting(setting)
 
 
-# --- words ------------------------------------------------------------------------------------
+# --- name suggestions -------------------------------------------------------------------------
 
 
-def test_a_name_near_to_nothing_gets_no_hint():
+def test_an_unknown_name_without_a_near_one_has_no_hint():
     assert did_you_mean("zzz", ["price", "area"]) == ""
 
 
-def test_a_long_list_of_names_is_cut():
+def test_a_long_list_of_names_is_truncated():
     assert listing(["a", "b", "c"], most=2) == "'a', 'b' and 1 more"

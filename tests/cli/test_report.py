@@ -10,14 +10,14 @@ from cli_runs import ROWS, fails
 
 
 @pytest.mark.parametrize("target", ["price", "kind", "flag"])
-def test_the_page_is_the_one_that_python_writes(run, folder, tmp_path, target):
+def test_the_page_equals_the_one_written_from_python(run, folder, tmp_path, target):
     out = tmp_path / "page.html"
-    code, said, err = run(
+    code, stdout, err = run(
         "report", f"{target}.stgw", "test.csv", "--out", out, "--weight", "weight"
     )
     assert code == 0
-    assert "open it in a browser" in said
-    assert "explaining rows" in err  # what is done is said on the way
+    assert "open it in a browser" in stdout
+    assert "explaining rows" in err  # progress is printed
     model = stagewise.load(folder / f"{target}.stgw")
     table = csv.read_csv(folder / "test.csv")
     features = table.select(list(model.feature_names_in_))
@@ -27,7 +27,7 @@ def test_the_page_is_the_one_that_python_writes(run, folder, tmp_path, target):
     assert own.read_bytes() == out.read_bytes()
 
 
-def test_the_page_lies_beside_the_model(run, folder):
+def test_the_page_is_written_beside_the_model(run, folder):
     code, out, err = run("report", "price.stgw", "test.csv", "--json", "--title", "Houses")
     result = json.loads(out)
     assert code == 0

@@ -31,7 +31,7 @@ def test_train_prints_the_guessed_task_and_the_reason(run, tmp_path):
     ]
 
 
-def test_train_learns_what_the_estimator_learns(run, folder, tmp_path):
+def test_train_gives_the_model_of_the_estimator(run, folder, tmp_path):
     code, _, _ = run(
         *("train", "train.csv", "--target", "price", "--weight", "weight", "--seed", "3"),
         *("--set", "subsample=0.7", "--ignore", "flag", "kind", *FAST),
@@ -83,7 +83,7 @@ def test_the_task_can_be_overridden(run, tmp_path):
     assert json.loads(out)["task"] == "regression"
 
 
-def test_early_stopping_watches_the_validation_file(run, tmp_path):
+def test_early_stopping_uses_the_validation_file(run, tmp_path):
     code, out, _ = run(
         *("train", "train.csv", "--target", "price", "--drop-text", "--valid", "test.csv"),
         *("--early-stopping", "--set", "n_estimators=2000", "--set", "learning_rate=0.5"),
@@ -113,7 +113,7 @@ def test_the_validation_loss_is_that_of_the_pruned_tree(run, tmp_path, pruning):
     assert result["validation_loss"] == least or (more and result["validation_loss"] > least)
 
 
-def test_parameters_come_from_a_file(run, tmp_path):
+def test_parameters_are_read_from_a_file(run, tmp_path):
     (tmp_path / "p.toml").write_text("n_estimators = 7\nmax_depth = 2\n")
     code, out, _ = run(
         *("train", "train.csv", "--target", "price", "--drop-text"),
@@ -163,7 +163,7 @@ def test_numbers_of_options_can_be_set(run, tmp_path, method, settings, paramete
 
 
 @pytest.mark.parametrize("way", ["--params", "--set"])
-def test_missing_values_are_named_in_training_and_remembered(run, tmp_path, way):
+def test_missing_values_are_given_in_training_and_saved(run, tmp_path, way):
     table = make_table(0).select(["area", "rooms", "price"])
     marked, plain = tmp_path / "marked.csv", tmp_path / "plain.csv"
     rooms = table["rooms"].to_pylist()
@@ -200,7 +200,7 @@ def test_the_model_file_is_written_once(run, tmp_path, monkeypatch):
     assert read_model(model)[1]["target"] == "price"
 
 
-def test_the_model_is_named_after_the_data(run, folder, tmp_path, monkeypatch):
+def test_the_model_file_is_named_after_the_data_file(run, folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     arguments = ["train", str(folder / "train.csv"), "--target", "price", "--drop-text", *FAST]
     assert main([*arguments, "--quiet"]) == 0
@@ -241,8 +241,8 @@ def test_the_model_is_named_after_the_data(run, folder, tmp_path, monkeypatch):
     ],
 )
 def test_an_error_is_one_sentence_with_a_remedy(run, tmp_path, arguments, words):
-    answer = run("train", *arguments, "--drop-text", "--quiet", "--model", tmp_path / "m.stgw")
-    fails(answer, *words)
+    result = run("train", *arguments, "--drop-text", "--quiet", "--model", tmp_path / "m.stgw")
+    fails(result, *words)
     assert list(tmp_path.iterdir()) == []
 
 

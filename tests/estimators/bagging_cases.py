@@ -1,4 +1,4 @@
-"""Committees to try: ways to draw and combine, and small boosted members."""
+"""Cases of bagging estimators: ways to draw and combine, and small boosted base estimators."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stagewise import (
     GradientBoostingRegressor,
 )
 
-__all__ = ["ALL_WAYS", "BOTH", "SMALL_TREES", "WAYS", "answers", "boosted", "target"]
+__all__ = ["ALL_WAYS", "BOTH", "SMALL_TREES", "WAYS", "boosted", "target"]
 
 SMALL_TREES = {"n_estimators": 5, "max_leaf_nodes": 6, "min_samples_leaf": 3}
 WAYS = {
@@ -33,16 +33,11 @@ BOTH = pytest.mark.parametrize("kind", [BaggingRegressor, BaggingClassifier])
 
 
 def target(kind: type, table: Any) -> Any:
-    """Return what this kind of committee predicts."""
+    """Return the target that this kind of bagging estimator predicts."""
     return table.number if kind is BaggingRegressor else table.many
 
 
-def answers(model: Any, X: Any) -> Any:
-    """Return what a committee says of rows: probabilities, if it has any."""
-    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
-
-
 def boosted(kind: type) -> Any:
-    """Return a member of this library that is fitted in a moment."""
+    """Return a small boosted base estimator."""
     of = GradientBoostingRegressor if kind is BaggingRegressor else GradientBoostingClassifier
     return of(**SMALL_TREES)

@@ -1,8 +1,8 @@
-"""Every public estimator, made small, so that one question can be put to all of them.
+"""Every public estimator with small settings, so that one test can run for all of them.
 
-The one idea: the list comes from the package, so a new estimator is tested by existing; what sets
-estimators apart (labels or numbers, NaN or not, a validation set or not) is read from their tags
-and signatures. Must not know what the right answer is.
+The list comes from the package, so a new estimator is tested automatically; differences between
+estimators (labels or numbers, NaN or not, a validation set or not) are read from their tags and
+signatures.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from stagewise.learners.histogram_tree import HistogramTree
 __all__ = [
     "EVERY",
     "PUBLIC",
-    "answers",
     "classifies",
     "has",
     "is_linear",
     "labelled",
     "passes_on",
+    "predictions",
     "side_target",
     "small",
 ]
@@ -54,12 +54,14 @@ def has(kind: type, parameter: str) -> bool:
 
 
 def passes_on(kind: type, parameter: str) -> bool:
-    """Return whether an estimator has a parameter, or the estimators have that it combines."""
-    return has(kind, parameter) or (has(kind, "estimator") and has(member_of(kind), parameter))
+    """Return whether an estimator, or its base estimator, has a parameter."""
+    return has(kind, parameter) or (
+        has(kind, "estimator") and has(base_estimator_of(kind), parameter)
+    )
 
 
-def member_of(kind: type) -> type:
-    """Return what a committee consists of by default."""
+def base_estimator_of(kind: type) -> type:
+    """Return the default base estimator of a bagging estimator."""
     return type(kind()._default_estimator())
 
 
@@ -69,14 +71,14 @@ def classifies(kind: type) -> bool:
 
 
 def is_linear(kind: type) -> bool:
-    """Return whether an estimator multiplies cells, so that they must be present and finite."""
+    """Return whether an estimator multiplies values, so that they must be present and finite."""
     return not get_tags(kind()).input_tags.allow_nan
 
 
 def small(kind: type, **params: Any) -> Any:
-    """Return an estimator that is fitted in a moment and can tell single rows apart.
+    """Return an estimator that is quick to fit and can separate single rows.
 
-    Parameters of members go to the members.
+    Parameters that only the base estimators have are passed to them.
     """
     own = {name: value for name, value in SMALL.items() if has(kind, name)}
     if is_linear(kind):
@@ -91,13 +93,13 @@ def small(kind: type, **params: Any) -> Any:
     return kind(**{**own, **params})
 
 
-def answers(model: Any, X: Any) -> np.ndarray:
-    """Return what a model predicts: probabilities if it has any."""
+def predictions(model: Any, X: Any) -> np.ndarray:
+    """Return the predictions of a model: probabilities if it has them."""
     return np.asarray(model.predict_proba(X) if is_classifier(model) else model.predict(X))
 
 
 def labelled(kind: type, table: Any) -> np.ndarray:
-    """Return the target of a table that this kind of estimator predicts."""
+    """Return the target of a table for this kind of estimator."""
     return np.asarray(table.two if classifies(kind) else table.number)
 
 

@@ -1,7 +1,7 @@
-"""The fingerprints that fits have had since they were written down in golden.json.
+"""The recorded fingerprints of fits (golden.json), which must not change.
 
 A change here means that every user's models change: it belongs in the changelog. To write them
-anew, type ``cd tests && ../.venv/bin/python -m estimators.golden``.
+again, run ``cd tests && ../.venv/bin/python -m estimators.golden``.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from stagewise.inspection import shap_values
 
 GOLDEN = Path(__file__).with_name("golden.json")
 
-MEMBER = GradientBoostingRegressor(n_estimators=4, subsample=0.7)
-COMMITTEES = {
-    "bagging": BaggingRegressor(MEMBER, n_estimators=3, max_features=0.8),
-    "a cross-validation committee": BaggingRegressor(MEMBER, sampling="folds", cv=3),
+BASE_ESTIMATOR = GradientBoostingRegressor(n_estimators=4, subsample=0.7)
+BAGGING = {
+    "bagging": BaggingRegressor(BASE_ESTIMATOR, n_estimators=3, max_features=0.8),
+    "a cross-validation committee": BaggingRegressor(BASE_ESTIMATOR, sampling="folds", cv=3),
 }
 LINEAR = {
     "linear model": LinearRegression(categorical_features=[1]),
@@ -38,7 +38,7 @@ LINEAR = {
     "stagewise linear": StagewiseLinearRegressor(n_estimators=20, categorical_features=[1]),
     "small linear steps": StagewiseLinearRegressor(step_size=0.01, n_estimators=20),
 }
-"""What has no answer for missing cells, and is fitted to a table without any."""
+"""Models that refuse missing values, and are fitted to a table without any."""
 
 SIZES = {"few rows": 700, "rounded at random": 40_000, "cuts from a sample": 120_000}
 
@@ -51,12 +51,12 @@ def fingerprints(sizes: Iterable[str] = tuple(SIZES)) -> dict[str, str]:
         table = make_table(rows)
         for case in CASES:
             found[f"{case}, {size}"] = fit_case(case, table).fingerprint()
-        # One cell in four is not 0, the fewest with which this table still says something.
+        # One value in four is not 0, the smallest share with which this table is still informative.
         sparse = csr_array(np.where(hashed(*table.X.shape, 9) % 4 == 0, table.X, 0.0))
         model = fit_case("two classes", table, X=sparse)
         found[f"a sparse matrix, {size}"] = model.fingerprint()
-        for name, committee in COMMITTEES.items():
-            model = clone(committee).fit(table.X, table.number)
+        for name, estimator in BAGGING.items():
+            model = clone(estimator).fit(table.X, table.number)
             found[f"{name}, {size}"] = model.fingerprint()
         whole = make_table(rows, missing=False)
         for case, linear in LINEAR.items():
@@ -69,7 +69,7 @@ def fingerprints(sizes: Iterable[str] = tuple(SIZES)) -> dict[str, str]:
 
 
 def fingerprints_of_fewer_rows() -> dict[str, str]:
-    """Return those of the two smaller sizes."""
+    """Return the fingerprints of the two smaller sizes."""
     return fingerprints(["few rows", "rounded at random"])
 
 

@@ -1,7 +1,7 @@
-"""Long work of every kind, and Ctrl-C in the middle of it; see `processes.play`.
+"""Long computations of every kind, interrupted by Ctrl-C; see `processes.run_in_process`.
 
-The one idea: each kind of work would take many seconds. A thread sends SIGINT soon after it has
-begun, and the time until KeyboardInterrupt arrives is what is measured.
+Each computation would take many seconds. A thread sends SIGINT soon after it has begun, and the
+time until KeyboardInterrupt is raised is measured.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ Work = Callable[[], Any]
 
 
 def threads() -> int:
-    """Return how many threads this process has."""
+    """Return the number of threads of this process."""
     return len(list(Path("/proc/self/task").iterdir()))
 
 
 def small_fit() -> str:
-    """Say what a small fit learns."""
+    """Return the fingerprint of a small fit."""
     table = make_table(3000)
     model = sw.GradientBoostingRegressor(n_estimators=5, n_jobs=2).fit(table.X, table.number)
     return str(model.fingerprint())
 
 
 def interrupted(work: Work, delay: float) -> float:
-    """Return the seconds from Ctrl-C to KeyboardInterrupt; -1 if the work was done before."""
+    """Return the seconds from Ctrl-C to KeyboardInterrupt; -1 if the work ended before."""
     sent = 0.0
     done = threading.Event()
 
@@ -62,15 +62,15 @@ def interrupted(work: Work, delay: float) -> float:
     return -1.0
 
 
-def played(works: Iterator[tuple[str, Work]], delay: float = DELAY) -> dict[str, Any]:
-    """Interrupt each; return the seconds each took to stop, and how the process is afterwards."""
+def interrupt_all(works: Iterator[tuple[str, Work]], delay: float = DELAY) -> dict[str, Any]:
+    """Interrupt each; return the seconds until each stopped, and the state of the process after."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # children of some shells ignore it
     expected = small_fit()
     before = threads()
     seconds = {name: interrupted(work, delay) for name, work in works}
     until = time.monotonic() + 5.0
     while threads() > before and time.monotonic() < until:
-        time.sleep(0.01)  # the system takes a moment to forget a thread that has ended
+        time.sleep(0.01)  # a thread that has ended is listed for a short time
     return {
         "seconds": seconds,
         "threads left": threads() - before,
@@ -79,13 +79,13 @@ def played(works: Iterator[tuple[str, Work]], delay: float = DELAY) -> dict[str,
 
 
 def noise(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return a table of which every cell is another number, and a target."""
+    """Return a table of distinct random values, and a target."""
     rng = np.random.default_rng(0)
     return rng.normal(size=(rows, columns)), rng.normal(size=rows)
 
 
 def fit_works(rows: int = 400_000) -> Iterator[tuple[str, Work]]:
-    """Fits of one native call, or of few."""
+    """Yield fits of one native call, or of few."""
     X, y = noise(rows, 12)
     labels = (y > 0).astype(int) + (X[:, 0] > 1)
     for n_jobs in (1, 2):
@@ -106,8 +106,8 @@ def fit_works(rows: int = 400_000) -> Iterator[tuple[str, Work]]:
     yield "sparse boosting", lambda: boosting.fit(cells, y)
 
 
-def member_works(rows: int = 200_000) -> Iterator[tuple[str, Work]]:
-    """Committees, whose members are fitted and asked in threads of Python."""
+def bagging_works(rows: int = 200_000) -> Iterator[tuple[str, Work]]:
+    """Yield fits of bagging estimators, whose base estimators run in Python threads."""
     X, y = noise(rows, 8)
     labels = (y > 0).astype(int)
     tree = sw.DecisionTreeRegressor()
@@ -116,11 +116,11 @@ def member_works(rows: int = 200_000) -> Iterator[tuple[str, Work]]:
     folds = sw.BaggingClassifier(boosting, sampling="folds", cv=3, n_jobs=3)
     yield "boosting in folds", lambda: folds.fit(X, labels)
     nested = sw.BaggingRegressor(sw.BaggingRegressor(tree, n_jobs=2), n_jobs=2)
-    yield "committees of committees", lambda: nested.fit(X, y)
+    yield "bagging of bagging", lambda: nested.fit(X, y)
 
 
-def asking_works(rows: int = 1_000_000) -> Iterator[tuple[str, Work]]:
-    """What a deep forest is asked for."""
+def predicting_works(rows: int = 1_000_000) -> Iterator[tuple[str, Work]]:
+    """Yield predictions and explanations of a deep forest."""
     X, y = noise(rows, 10)
     few = slice(0, 20_000)
     forest = sw.RandomForestRegressor(n_estimators=100).fit(X[few], y[few])
@@ -168,21 +168,21 @@ def asking_works(rows: int = 1_000_000) -> Iterator[tuple[str, Work]]:
 
 def fits() -> dict[str, Any]:
     """Ctrl-C in fits."""
-    return played(fit_works())
+    return interrupt_all(fit_works())
 
 
-def members() -> dict[str, Any]:
-    """Ctrl-C in committees."""
-    return played(member_works())
+def bagging_fits() -> dict[str, Any]:
+    """Ctrl-C in bagging."""
+    return interrupt_all(bagging_works())
 
 
-def asking() -> dict[str, Any]:
+def predicting() -> dict[str, Any]:
     """Ctrl-C in predictions and explanations."""
-    return played(asking_works())
+    return interrupt_all(predicting_works())
 
 
 def daemons() -> str:
-    """End the process while threads that nobody waits for are in native calls."""
+    """End the process while daemon threads are in native calls."""
     X, y = noise(300_000, 8)
     for _ in range(3):
         tree = sw.DecisionTreeRegressor(n_jobs=2)

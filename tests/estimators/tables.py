@@ -1,8 +1,8 @@
-"""Tables to learn from, the same on every machine, and the fits that are tried on them.
+"""Tables for training, the same on every machine, and the fits that are tested on them.
 
-The one idea: every cell comes from a 64-bit integer hash of its place, so no random generator, no
-logarithm and no processor has a say in it. Values are multiples of 1/4096 below 4096, which float32
-and float64 hold alike. Must not know what a fit should give.
+Every value comes from a 64-bit integer hash of its position, so it depends on no random generator,
+logarithm or processor. Values are multiples of 1/4096 below 4096, which float32 and float64
+represent exactly.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = ["CASES", "Table", "fit_case", "hashed", "make_table", "overfit", "qui
 
 
 def hashed(rows: int, columns: int, seed: int = 0) -> np.ndarray:
-    """Return whole numbers below 2**24, each a hash of its place and the seed (SplitMix64)."""
+    """Return integers below 2**24, each a hash of its position and the seed (SplitMix64)."""
     x = np.arange(rows * columns, dtype=np.uint64).reshape(rows, columns)
     x = (x + np.uint64(1 + 1_000_003 * seed)) * np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -58,9 +58,9 @@ class Table:
 
 
 def make_table(rows: int, columns: int = 5, seed: int = 0, *, missing: bool = True) -> Table:
-    """Return a table whose first three columns say something about the targets.
+    """Return a table whose first three columns determine the targets.
 
-    Column 1 has few distinct values, and one cell in sixteen is missing.
+    Column 1 has few distinct values, and one value in sixteen is missing.
     """
     cells = hashed(rows, columns, seed)
     noise = hashed(rows, 3, seed + 1)
@@ -79,7 +79,7 @@ def make_table(rows: int, columns: int = 5, seed: int = 0, *, missing: bool = Tr
 
 
 AS_IT_COMES: Mapping[str, Any] = MappingProxyType({"max_features": "auto"})
-"""The other cases are about other things: their nodes look at all columns unless they say more."""
+"""Feature sampling is off in the other cases unless they set it."""
 
 CASES: Mapping[str, tuple[type, str, dict[str, Any]]] = MappingProxyType(
     {
@@ -261,10 +261,10 @@ def fit_case(name: str, table: Table, *, X: Any = None, **params: Any) -> Any:
 
 
 def quick(kind: type, **params: Any) -> Any:
-    """Return an estimator that is fitted in a moment and splits small tables."""
+    """Return an estimator that is quick to fit and splits small tables."""
     return kind(**{"n_estimators": 8, "min_samples_leaf": 5, "max_leaf_nodes": 8, **params})
 
 
 def overfit(kind: type, **params: Any) -> Any:
-    """Return an estimator that is at its best after a few rounds."""
+    """Return an estimator that overfits after a few rounds."""
     return quick(kind, **{"n_estimators": 80, "learning_rate": 0.8, **params})

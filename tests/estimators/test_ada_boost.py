@@ -1,4 +1,4 @@
-"""The AdaBoost family as estimators: when it stops, what its numbers mean, what it is told."""
+"""The AdaBoost family: stopping, weights, probabilities, parameters."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def fitted(model, X, y, **params):
     return model.__class__(**{**model.get_params(), **params}).fit(X, y)
 
 
-def test_a_perfect_tree_ends_discrete_boosting():
+def test_a_perfect_tree_stops_discrete_boosting():
     X = np.arange(40.0).reshape(-1, 1)
     y = X[:, 0] > 12
     model = AdaBoostClassifier().fit(X, y)
     assert model.n_iter_ == 1
     assert "without errors" in model.fit_report_["stop_reason"]
     assert (model.predict(X) == y).all()
-    # The weight of a tree that has half a row of 40 wrong.
+    # The weight of a tree that misclassifies half a row of 40.
     np.testing.assert_allclose(np.abs(model.decision_function(X)), 0.5 * np.log(79))
 
 
-def test_a_perfect_tree_ends_it_for_many_classes_too():
+def test_a_perfect_tree_stops_boosting_of_many_classes():
     X = np.arange(60.0).reshape(-1, 1)
     y = np.repeat(["a", "b", "c"], 20)
     model = AdaBoostClassifier(max_depth=2).fit(X, y)
@@ -48,7 +48,7 @@ def test_a_perfect_tree_ends_it_for_many_classes_too():
     assert (model.predict(X) == y).all()
 
 
-def test_a_tree_no_better_than_chance_ends_it():
+def test_a_tree_no_better_than_chance_stops_boosting():
     # Each value of x has as many of each class.
     X = np.repeat([0.0, 1.0], 20).reshape(-1, 1)
     y = np.tile([0, 1], 20)
@@ -58,14 +58,14 @@ def test_a_tree_no_better_than_chance_ends_it():
     np.testing.assert_array_equal(model.predict_proba(X), np.full((40, 2), 0.5))
 
 
-def test_a_method_that_has_ended_is_not_continued():
+def test_a_stopped_fit_is_not_continued():
     X = np.arange(40.0).reshape(-1, 1)
     model = AdaBoostClassifier(warm_start=True).fit(X, X[:, 0] > 12)
     once = model.fingerprint()
     assert model.fit(X, X[:, 0] > 12).fingerprint() == once
 
 
-def test_a_bag_without_errors_ends_nothing():
+def test_a_bag_without_errors_does_not_stop_boosting():
     table = make_table(300)
     model = AdaBoostClassifier(max_depth=None, criterion="gini", subsample=0.3, n_estimators=5)
     assert model.fit(table.X, table.two).n_iter_ == 5
@@ -74,17 +74,17 @@ def test_a_bag_without_errors_ends_nothing():
     assert np.isfinite(model.decision_function(table.X)).all()
 
 
-def test_uneven_classes_without_signal_are_answered_by_the_larger():
+def test_classes_without_signal_are_predicted_as_the_majority_class():
     X = np.repeat([0.0, 1.0], 20).reshape(-1, 1)
     y = np.tile([0, 1, 1, 1], 10)
     model = AdaBoostClassifier(n_estimators=50).fit(X, y)
-    assert model.n_iter_ == 1  # after which both classes weigh the same
+    assert model.n_iter_ == 1  # after which both classes have the same weight
     assert (model.predict(X) == 1).all()
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 0.75, atol=1e-6)
 
 
 @EACH
-def test_staged_predictions_end_in_the_prediction(model):
+def test_the_last_stage_equals_the_prediction(model):
     table = make_table(400)
     for y in (table.two, table.many):
         m = fitted(model, table.X, y, n_estimators=7)
@@ -96,7 +96,7 @@ def test_staged_predictions_end_in_the_prediction(model):
 
 @EACH
 @pytest.mark.parametrize("target", ["two", "many"])
-def test_saved_and_loaded_and_continued(model, target, tmp_path):
+def test_save_load_and_warm_start(model, target, tmp_path):
     table = make_table(600)
     y = getattr(table, target)
     whole = fitted(model, table.X, y, n_estimators=9, max_depth=2)
@@ -111,7 +111,7 @@ def test_saved_and_loaded_and_continued(model, target, tmp_path):
 
 
 @EACH
-def test_a_weight_of_two_is_the_row_twice(model):
+def test_weight_two_equals_the_row_twice(model):
     table = make_table(500)
     weight = np.arange(500) % 3
     for y in (table.two, table.many):
@@ -181,7 +181,7 @@ def test_agrees_with_scikit_learn_where_every_split_is_clear(n_classes):
     ours = AdaBoostClassifier(n_estimators=25, criterion="gini").fit(X, y)
     theirs = ScikitAdaBoost(DecisionTreeClassifier(max_depth=1), n_estimators=25).fit(X, y)
     if n_classes == 2:
-        # α is twice ours; theirs is what both classes get of it, divided by Σα.
+        # α is twice ours; theirs is the share of both classes, divided by Σα.
         total = theirs.estimator_weights_.sum()
         np.testing.assert_allclose(
             4 * ours.decision_function(X), theirs.decision_function(X) * total, atol=1e-3
@@ -210,6 +210,6 @@ def test_parameters_are_checked():
         (LogitBoostClassifier(), "log_loss x working response up to ±4 x Newton steps"),
     ],
 )
-def test_the_recipe_is_said_in_a_line(model, words):
+def test_the_recipe_is_one_line(model, words):
     assert words in model.recipe()
     assert "\n" not in model.recipe()

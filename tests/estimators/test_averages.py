@@ -1,4 +1,4 @@
-"""Averages of trees lie within the targets, and do not depend on their unit."""
+"""Averages of trees lie within the range of the targets, and do not depend on their unit."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def make_rows(seed: int, n: int = 60) -> tuple[np.random.Generator, np.ndarray]:
     criterion=st.sampled_from(["squared_error", "absolute_error"]),
     weighted=st.sampled_from(["no", "counts", "fractions"]),
 )
-def test_no_prediction_is_beyond_the_targets(seed, target, make, criterion, weighted):
+def test_predictions_are_within_the_range_of_the_targets(seed, target, make, criterion, weighted):
     rng, X = make_rows(seed)
     y = TARGETS[target](rng, len(X))
     weight = {"no": None, "counts": rng.integers(1, 4, len(X)), "fractions": rng.random(len(X))}
@@ -68,7 +68,7 @@ def test_no_prediction_is_beyond_the_targets(seed, target, make, criterion, weig
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("split", ["exact", "histogram"])
-def test_a_leaf_of_one_value_predicts_that_value(target, split):
+def test_a_pure_leaf_predicts_its_value_exactly(target, split):
     rng, _ = make_rows(1)
     X, y = np.arange(60.0)[:, np.newaxis], TARGETS[target](rng, 60)
     model = DecisionTreeRegressor(split=split).fit(X, y)
@@ -78,7 +78,7 @@ def test_a_leaf_of_one_value_predicts_that_value(target, split):
 @given(
     values=st.lists(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=4), min_size=2, max_size=30)
 )
-def test_shares_of_trees_add_up_to_their_mean(values):
+def test_shares_of_trees_sum_exactly_to_their_mean(values):
     trees = [np.array(v) for v in values]
     every = np.concatenate(trees)
     division = ExactDivision.of(len(trees), every.min(), every.max())
@@ -112,7 +112,7 @@ SCALED = [
 
 @pytest.mark.parametrize("model", SCALED, ids=repr)
 @pytest.mark.parametrize("exponent", [-1000, -600, -20, 600, 1000])
-def test_the_unit_of_the_target_does_not_matter(model, exponent):
+def test_y_scale_does_not_change_predictions(model, exponent):
     rng, X = make_rows(2, 200)
     y = X[:, 0] + X[:, 1] ** 2 + rng.normal(size=200)
     model = clone(model).fit(X, y)
@@ -142,7 +142,7 @@ def test_rows_in_every_bag_have_no_out_of_bag_prediction(n_classes):
     assert model.oob_score_ == np.mean(model.oob_prediction_[known].argmax(axis=1) == y[known])
 
 
-def test_out_of_bag_estimates_follow_the_bags():
+def test_out_of_bag_predictions_match_the_bags():
     _, X = make_rows(4)
     y = X[:, 0]
     for params, kept in (
@@ -156,12 +156,12 @@ def test_out_of_bag_estimates_follow_the_bags():
     assert hasattr(ExtraTreesRegressor(n_estimators=30, bootstrap=True).fit(X, y), "oob_score_")
 
 
-# ---- how large trees grow ------------------------------------------------------------------------
+# ---- size of trees -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize("split", ["exact", "histogram"])
-def test_trees_grow_pure_whatever_the_weights(criterion, split):
+def test_trees_grow_until_pure_for_any_weights(criterion, split):
     rng, X = make_rows(5, 300)
     X += rng.normal(size=X.shape)
     y = (rng.random(300) < 0.1).astype(int)
@@ -171,7 +171,7 @@ def test_trees_grow_pure_whatever_the_weights(criterion, split):
     assert weighted.fit(X, y, 0.1 + rng.random(300)).score(X, y) == 1
 
 
-def test_a_price_of_leaves_implies_pruning():
+def test_ccp_alpha_implies_pruning():
     rng, X = make_rows(6, 200)
     y = X[:, 0] + rng.normal(size=200)
     one = DecisionTreeRegressor(ccp_alpha=0.02).fit(X, y)
@@ -182,7 +182,7 @@ def test_a_price_of_leaves_implies_pruning():
     assert one.get_n_leaves() < whole.get_n_leaves()
 
 
-def test_single_trees_name_what_reads_sparse_rows():
+def test_exact_trees_refuse_sparse_rows_with_the_remedy():
     X = sp.random(50, 4, density=0.5, format="csr", random_state=0)
     y = X.toarray()[:, 0]
     with pytest.raises(InvalidParameterError, match="Set split='histogram'"):
@@ -190,26 +190,26 @@ def test_single_trees_name_what_reads_sparse_rows():
     assert DecisionTreeRegressor(split="histogram").fit(X, y).get_n_leaves() > 1
 
 
-# ---- what is reported ----------------------------------------------------------------------------
+# ---- recipe and report ---------------------------------------------------------------------------
 
 
-def test_the_recipe_of_a_forest_is_true():
-    told = RandomForestClassifier(criterion="entropy", max_features=2, n_estimators=7).recipe()
+def test_the_recipe_of_a_forest_states_its_parameters():
+    recipe = RandomForestClassifier(criterion="entropy", max_features=2, n_estimators=7).recipe()
     for part in ("entropy", "2 features per node", "bootstrap", "average of 7 trees"):
-        assert part in told
-    told = ExtraTreesRegressor(max_depth=4).recipe()
+        assert part in recipe
+    recipe = ExtraTreesRegressor(max_depth=4).recipe()
     for part in ("squared_error", "random thresholds", "depth at most 4", "all rows", "average"):
-        assert part in told
-    told = DecisionTreeRegressor(min_samples_leaf=20, pruning="reduced_error").recipe()
+        assert part in recipe
+    recipe = DecisionTreeRegressor(min_samples_leaf=20, pruning="reduced_error").recipe()
     for part in ("at least 20 rows per leaf", "all rows but 0.2 held out", "reduced error"):
-        assert part in told
-    assert "pure" not in told
-    for told in (RandomForestRegressor().recipe(), DecisionTreeRegressor().recipe()):
-        assert "Newton" not in told
-        assert "ν" not in told
+        assert part in recipe
+    assert "pure" not in recipe
+    for recipe in (RandomForestRegressor().recipe(), DecisionTreeRegressor().recipe()):
+        assert "Newton" not in recipe
+        assert "ν" not in recipe
 
 
-def test_the_report_of_a_forest_is_true():
+def test_the_report_of_a_forest_states_its_fit():
     _, X = make_rows(7)
     report = RandomForestRegressor(n_estimators=40, max_features=2).fit(X, X[:, 0]).fit_report_
     assert (report["rounds_run"], report["rounds_kept"], report["max_features"]) == (40, 40, 2)
@@ -218,11 +218,11 @@ def test_the_report_of_a_forest_is_true():
     assert DecisionTreeRegressor().fit(X, X[:, 0]).fit_report_["rounds_run"] == 1
 
 
-# ---- how fine splits are -------------------------------------------------------------------------
+# ---- accuracy of binned splits -------------------------------------------------------------------
 
 
-def test_forests_of_bins_are_as_accurate_as_exact_ones():
-    """Deep nodes cover few of 255 bins, which cost half a percent point or more here."""
+def test_binned_forests_are_as_accurate_as_exact_ones():
+    """Deep nodes cover few of 255 bins, which would cost half a percent point or more here."""
 
     def make(seed, n=20_000):
         rng = np.random.default_rng(seed)
@@ -239,7 +239,7 @@ def test_forests_of_bins_are_as_accurate_as_exact_ones():
 
 @pytest.mark.parametrize("kind", [RandomForestRegressor, RandomForestClassifier])
 def test_weights_of_any_size_give_one_forest_for_any_number_of_threads(kind):
-    """A first row that is next to weightless must not make a node look pure."""
+    """A first row of nearly zero weight must not make a node appear pure."""
     for seed in range(20):
         rng = np.random.default_rng(seed)
         X, weight = rng.integers(0, 5, (30, 4)).astype(float), 10 ** rng.uniform(-6, 6, 30)
@@ -250,7 +250,7 @@ def test_weights_of_any_size_give_one_forest_for_any_number_of_threads(kind):
         assert one.fingerprint() == two.fingerprint()
 
 
-def test_a_share_that_rounds_to_nothing_has_a_finite_entropy():
+def test_the_entropy_of_a_share_that_rounds_to_zero_is_finite():
     tree = DecisionTreeClassifier(criterion="entropy", ccp_alpha=0.01)
     tree.fit([[1.0], [0.0]], [True, False], sample_weight=[0.04, 2e15])
     assert np.isfinite(tree.pruning_path_.impurities).all()

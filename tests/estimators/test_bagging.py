@@ -1,4 +1,4 @@
-"""Committees of any estimators: their laws, and what they measure."""
+"""Bagging of any base estimators: invariants, and out-of-bag measures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
-from estimators.bagging_cases import ALL_WAYS, BOTH, SMALL_TREES, WAYS, answers, boosted, target
+from estimators.bagging_cases import ALL_WAYS, BOTH, SMALL_TREES, WAYS, boosted, target
+from estimators.every import predictions
 from estimators.tables import make_table
 from stagewise import (
     BaggingClassifier,
@@ -28,14 +29,14 @@ def table():
     return make_table(240, missing=False)
 
 
-# ---- laws ----------------------------------------------------------------------------------------
+# ---- invariants ----------------------------------------------------------------------------------
 
 
 @ALL_WAYS
 @BOTH
-@pytest.mark.parametrize("member", ["boosted", "tree", "neighbours"])
-def test_the_number_of_members_at_a_time_does_not_matter(kind, way, member, table):
-    members = {
+@pytest.mark.parametrize("estimator", ["boosted", "tree", "neighbours"])
+def test_n_jobs_does_not_change_predictions(kind, way, estimator, table):
+    candidates = {
         "boosted": boosted(kind),
         "tree": None,
         "neighbours": make_pipeline(
@@ -44,12 +45,12 @@ def test_the_number_of_members_at_a_time_does_not_matter(kind, way, member, tabl
         ),
     }
     y = target(kind, table)
-    found = [kind(members[member], **way, n_jobs=n).fit(table.X, y) for n in (1, 3)]
+    found = [kind(candidates[estimator], **way, n_jobs=n).fit(table.X, y) for n in (1, 3)]
     alone, model = found
     assert len(model.estimators_) == len(alone.estimators_)
-    np.testing.assert_array_equal(answers(model, table.X), answers(alone, table.X))
+    np.testing.assert_array_equal(predictions(model, table.X), predictions(alone, table.X))
     np.testing.assert_array_equal(model.estimator_weights_, alone.estimator_weights_)
-    if member == "boosted":
+    if estimator == "boosted":
         assert model.fingerprint() == alone.fingerprint()
     for name in ("oob_prediction_", "oob_loss_", "oof_prediction_", "estimator_errors_"):
         assert hasattr(model, name) == hasattr(alone, name)
@@ -57,7 +58,7 @@ def test_the_number_of_members_at_a_time_does_not_matter(kind, way, member, tabl
             np.testing.assert_array_equal(getattr(model, name), getattr(alone, name))
 
 
-def test_many_rows_are_asked_about_side_by_side(table):
+def test_many_rows_are_predicted_in_parallel(table):
     X = np.tile(table.X, (20, 1))
     found = [
         BaggingRegressor(n_estimators=5, n_jobs=n).fit(table.X, table.number).predict(X)
@@ -67,25 +68,25 @@ def test_many_rows_are_asked_about_side_by_side(table):
     np.testing.assert_array_equal(found[0][:240], found[0][240:480])
 
 
-def test_processes_give_what_threads_give(table):
+def test_processes_and_threads_give_the_same_predictions(table):
     model = BaggingRegressor(boosted(BaggingRegressor), n_estimators=4, n_jobs=2)
     threads = model.fit(table.X, table.number).fingerprint()
     with joblib.parallel_config(backend="loky"):
         assert model.fit(table.X, table.number).fingerprint() == threads
 
 
-def test_members_that_work_side_by_side_have_a_thread_each(table):
-    member = GradientBoostingRegressor(**SMALL_TREES, n_jobs=2)
-    many = BaggingRegressor(member, n_estimators=3, n_jobs=2).fit(table.X, table.number)
+def test_estimators_fitted_in_parallel_use_one_thread_each(table):
+    estimator = GradientBoostingRegressor(**SMALL_TREES, n_jobs=2)
+    many = BaggingRegressor(estimator, n_estimators=3, n_jobs=2).fit(table.X, table.number)
     assert {h.n_jobs for h in many.estimators_} == {1}
-    one = BaggingRegressor(member, n_estimators=3, n_jobs=1).fit(table.X, table.number)
+    one = BaggingRegressor(estimator, n_estimators=3, n_jobs=1).fit(table.X, table.number)
     assert {h.n_jobs for h in one.estimators_} == {2}
     assert one.fingerprint() == many.fingerprint()
 
 
 @ALL_WAYS
 @BOTH
-def test_weight_0_is_absence(kind, way, table):
+def test_weight_zero_equals_absence(kind, way, table):
     y, present = target(kind, table), np.arange(240) % 5 > 0
     whole = kind(boosted(kind), **way).fit(table.X, y, sample_weight=present.astype(float))
     part = kind(boosted(kind), **way).fit(table.X[present], y[present])
@@ -104,19 +105,19 @@ COPIED = {
 
 
 @pytest.mark.parametrize("way", COPIED.values(), ids=COPIED)
-@pytest.mark.parametrize("member", [DecisionTreeRegressor(), KNeighborsRegressor(3)], ids=str)
-def test_weight_2_is_the_row_twice(way, member, table):
-    # With these ways to draw exactly, for the copies of a row are drawn one by one.
+@pytest.mark.parametrize("estimator", [DecisionTreeRegressor(), KNeighborsRegressor(3)], ids=str)
+def test_weight_two_equals_the_row_twice(way, estimator, table):
+    # Exactly with these ways to draw, because the copies of a row are drawn one by one.
     weight = np.arange(240) % 4
     rows = np.repeat(np.arange(240), weight)
-    weighted = BaggingRegressor(member, n_estimators=4, **way)
+    weighted = BaggingRegressor(estimator, n_estimators=4, **way)
     weighted.fit(table.X, table.number, sample_weight=weight)
-    repeated = BaggingRegressor(member, n_estimators=4, **way)
+    repeated = BaggingRegressor(estimator, n_estimators=4, **way)
     repeated.fit(table.X[rows], table.number[rows])
     np.testing.assert_allclose(weighted.predict(table.X), repeated.predict(table.X), rtol=1e-12)
 
 
-def test_of_other_weights_only_ratios_matter(table):
+def test_only_ratios_of_fractional_weights_matter(table):
     weight = 0.5 + np.arange(240) % 3
     found = [
         BaggingRegressor(Ridge(), n_estimators=4).fit(table.X, table.number, w).predict(table.X)
@@ -125,7 +126,7 @@ def test_of_other_weights_only_ratios_matter(table):
     np.testing.assert_allclose(*found, rtol=1e-9)
 
 
-def test_whole_groups_are_drawn_with_their_copies(table):
+def test_groups_are_drawn_as_a_whole(table):
     groups, weight = np.arange(240) // 8, np.ones(240)
     model = BaggingRegressor(
         Recorder(), n_estimators=5, sampling="group", max_samples=0.5, oob_score=True
@@ -143,7 +144,7 @@ def test_whole_groups_are_drawn_with_their_copies(table):
 
 
 class Recorder(RegressorMixin, BaseEstimator):
-    """Remembers the first column that it was fitted to."""
+    """Stores the first column that it was fitted to."""
 
     def fit(self, X, y):
         self.seen_ = np.asarray(X)[:, 0].astype(int)
@@ -171,13 +172,13 @@ def test_folds_respect_groups_and_cover_every_row(table):
 def test_folds_may_overlap(table):
     cv = RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)
     model = BaggingRegressor(Ridge(), sampling="folds", cv=cv).fit(table.X, table.number)
-    said = np.zeros(240)
+    expected = np.zeros(240)
     for h, (_, left) in zip(model.estimators_, cv.split(table.X), strict=True):
-        said[left] += h.predict(table.X[left]) / 2
-    np.testing.assert_allclose(model.oof_prediction_, said)
+        expected[left] += h.predict(table.X[left]) / 2
+    np.testing.assert_allclose(model.oof_prediction_, expected)
 
 
-def test_a_member_does_not_depend_on_how_many_there_are(table):
+def test_an_estimator_does_not_depend_on_n_estimators(table):
     few, many = (BaggingRegressor(n_estimators=m).fit(table.X, table.number) for m in (3, 9))
     stages = list(many.staged_predict(table.X))
     assert len(stages) == 9
@@ -185,13 +186,13 @@ def test_a_member_does_not_depend_on_how_many_there_are(table):
     np.testing.assert_array_equal(stages[-1], many.predict(table.X))
 
 
-def test_stages_of_a_classifier(table):
+def test_staged_probabilities_of_a_classifier(table):
     model = BaggingClassifier(n_estimators=4).fit(table.X, table.many)
     np.testing.assert_array_equal(list(model.staged_predict(table.X))[-1], model.predict(table.X))
     assert len(list(model.staged_predict_proba(table.X))) == 4
 
 
-def test_seeds_make_other_committees_and_the_same_one_again(table):
+def test_random_state_determines_the_ensemble(table):
     def fit(seed):
         return BaggingRegressor(n_estimators=3, random_state=seed).fit(table.X, table.number)
 
@@ -201,14 +202,16 @@ def test_seeds_make_other_committees_and_the_same_one_again(table):
     assert fit(None).seed_ != fit(None).seed_
 
 
-def test_members_draw_differently_whatever_their_own_seed(table):
-    member = GradientBoostingRegressor(**SMALL_TREES, subsample=0.5, random_state=4)
-    model = BaggingRegressor(member, n_estimators=3, sampling="uniform").fit(table.X, table.number)
+def test_base_estimators_get_different_seeds(table):
+    estimator = GradientBoostingRegressor(**SMALL_TREES, subsample=0.5, random_state=4)
+    model = BaggingRegressor(estimator, n_estimators=3, sampling="uniform").fit(
+        table.X, table.number
+    )
     assert len({h.seed_ for h in model.estimators_}) == 3
     assert len({h.fingerprint() for h in model.estimators_}) == 3
 
 
-def test_a_scaled_target_scales_the_predictions(table):
+def test_scaling_y_scales_predictions(table):
     for way in WAYS.values():
         plain, scaled = (
             BaggingRegressor(DecisionTreeRegressor(max_depth=3), **way).fit(table.X, y)
@@ -217,7 +220,7 @@ def test_a_scaled_target_scales_the_predictions(table):
         np.testing.assert_allclose(scaled.predict(table.X), 4.0 * plain.predict(table.X))
 
 
-def test_a_monotone_change_of_a_column_changes_no_prediction(table):
+def test_a_monotone_transform_of_a_feature_changes_no_prediction(table):
     X = np.floor(table.X / 8)
     for way in WAYS.values():
         plain, cubed = (
@@ -227,7 +230,7 @@ def test_a_monotone_change_of_a_column_changes_no_prediction(table):
         np.testing.assert_array_equal(plain, cubed)
 
 
-def test_the_committee_is_no_worse_than_its_members_in_the_mean(table):
+def test_the_ensemble_error_is_at_most_the_mean_error_of_its_estimators(table):
     other = make_table(500, seed=5, missing=False)
     model = BaggingRegressor(n_estimators=12).fit(table.X, table.number)
     found = ambiguity([h.predict(other.X) for h in model.estimators_], other.number)
@@ -236,11 +239,11 @@ def test_the_committee_is_no_worse_than_its_members_in_the_mean(table):
     assert error < found.average
 
 
-# ---- what is measured ----------------------------------------------------------------------------
+# ---- out-of-bag measures -------------------------------------------------------------------------
 
 
 @BOTH
-def test_out_of_bag_comes_close_to_new_rows(kind):
+def test_the_out_of_bag_score_is_close_to_the_test_score(kind):
     train, test = make_table(1500, missing=False), make_table(1500, seed=9, missing=False)
     y, y_test = target(kind, train), target(kind, test)
     model = kind(n_estimators=40, oob_score=True).fit(train.X, y)
@@ -250,7 +253,7 @@ def test_out_of_bag_comes_close_to_new_rows(kind):
     assert model.estimator_errors_.shape == (40,)
 
 
-def test_members_stop_being_added_when_rows_out_of_bag_no_longer_gain(table):
+def test_early_stopping_ends_when_the_out_of_bag_error_stops_improving(table):
     params = {"n_iter_no_change": 5, "tol": 0.01}
     model = BaggingRegressor(n_estimators=200, early_stopping=True, **params)
     model.fit(table.X, table.number)
@@ -267,7 +270,7 @@ def test_members_stop_being_added_when_rows_out_of_bag_no_longer_gain(table):
     assert model.fit_report_["estimators_fitted"] == m
 
 
-def test_better_members_have_more_to_say(table):
+def test_better_estimators_have_larger_weights(table):
     model = BaggingRegressor(n_estimators=20, combine="weighted", max_features=0.4)
     model.fit(table.X, table.number)
     order = np.argsort(model.estimator_errors_)
@@ -278,7 +281,7 @@ def test_better_members_have_more_to_say(table):
     assert model.score(other.X, other.number) > equal.score(other.X, other.number)
 
 
-def test_members_no_better_than_chance_still_decide_where_nobody_else_does():
+def test_estimators_no_better_than_chance_have_positive_weights():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
     model = BaggingClassifier(n_estimators=5, combine="weighted").fit(X, y)
@@ -286,21 +289,21 @@ def test_members_no_better_than_chance_still_decide_where_nobody_else_does():
     assert model.estimator_weights_.min() > 0.0
 
 
-@pytest.mark.filterwarnings("ignore:No member left")
-def test_weights_without_rows_to_measure_are_equal():
+@pytest.mark.filterwarnings("ignore:No estimator left")
+def test_predictions_are_finite_without_out_of_bag_rows():
     X, y = np.array([[0.0], [1.0]]), np.array([0.0, 1.0])
     model = BaggingRegressor(Ridge(), n_estimators=3, combine="weighted").fit(X, y)
     assert np.isfinite(model.predict(X)).all()
 
 
-def test_exact_members_share_the_say():
+def test_estimators_without_error_have_equal_weights():
     X = np.arange(40.0)[:, np.newaxis]
     model = BaggingRegressor(Recorder(), n_estimators=4, combine="weighted").fit(X, X[:, 0])
     np.testing.assert_allclose(model.estimator_weights_, 0.25)
     np.testing.assert_array_equal(model.predict(X), X[:, 0])
 
 
-def test_a_second_fit_forgets_what_the_first_measured(table):
+def test_a_second_fit_resets_the_measures(table):
     model = BaggingRegressor(n_estimators=3, oob_score=True).fit(table.X, table.number)
     model.set_params(oob_score=False).fit(table.X, table.number)
     assert not any(hasattr(model, f"oob_{name}_") for name in ("score", "path", "prediction"))

@@ -1,4 +1,4 @@
-"""What committees refuse, and in which words."""
+"""Invalid input of bagging estimators, and the error messages."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def table():
 
 @pytest.mark.parametrize(("name", "value"), CASES, ids=[f"{n}={v!r:.30}" for n, v in CASES])
 @BOTH
-def test_an_impossible_value_is_refused_by_name(kind, name, value, table):
+def test_an_invalid_value_is_refused_by_name(kind, name, value, table):
     with pytest.raises(InvalidParameterError) as caught:
         kind(**{name: value}).fit(table.X, table.two)
     message = str(caught.value)
@@ -52,21 +52,21 @@ def test_an_impossible_value_is_refused_by_name(kind, name, value, table):
     assert "got" in message
 
 
-def test_the_table_of_bad_values_has_every_parameter():
+def test_the_table_of_invalid_values_has_every_parameter():
     for kind in (BaggingRegressor, BaggingClassifier):
         assert set(kind().get_params(deep=False)) == set(BAD)
 
 
 TOGETHER = {
-    "rows out of bag, and none is": (
+    "oob_score without out-of-bag rows": (
         {"sampling": "uniform", "oob_score": True},
         "oob_score=True needs out-of-bag rows: set max_samples below 1",
     ),
-    "stopping without rows": (
+    "early stopping without out-of-bag rows": (
         {"sampling": "uniform", "early_stopping": True},
         "early_stopping=True of .* needs out-of-bag rows.* Set max_samples below 1",
     ),
-    "weighing without rows": (
+    "weights without out-of-bag rows": (
         {"sampling": "uniform", "combine": "weighted"},
         "combine='weighted' of .* needs out-of-bag rows.* Set max_samples below 1",
     ),
@@ -74,7 +74,7 @@ TOGETHER = {
         {"sampling": "group"},
         "'max_samples' of .* must be below 1 with sampling='group'",
     ),
-    "members and folds": (
+    "n_estimators and folds": (
         {"sampling": "folds", "n_estimators": 7},
         "'n_estimators' of .* has no effect with sampling='folds'; set the number of .* with cv",
     ),
@@ -86,54 +86,54 @@ TOGETHER = {
         {"sampling": "folds", "oob_score": True},
         "'oob_score' of .* has no effect",
     ),
-    "stopping and folds": (
+    "early stopping and folds": (
         {"sampling": "folds", "early_stopping": True},
         "'early_stopping' of .* has no effect",
     ),
-    "patience without stopping": (
+    "n_iter_no_change without early stopping": (
         {"n_iter_no_change": 3},
         "'n_iter_no_change' of .* has no effect with early_stopping=False",
     ),
-    "tolerance without stopping": ({"tol": 0.1}, "'tol' of .* has no effect"),
+    "tol without early stopping": ({"tol": 0.1}, "'tol' of .* has no effect"),
 }
 
 
 @pytest.mark.parametrize(("params", "words"), TOGETHER.values(), ids=TOGETHER)
 @BOTH
-def test_what_makes_no_sense_together_is_refused(kind, params, words, table):
+def test_incompatible_parameters_are_refused(kind, params, words, table):
     with pytest.raises(InvalidParameterError, match=words):
         kind(**params).fit(table.X, table.two)
 
 
-def test_a_regressor_has_no_votes(table):
+def test_a_regressor_does_not_vote(table):
     with pytest.raises(
         InvalidParameterError, match=r"'combine' of BaggingRegressor must be one of"
     ):
         BaggingRegressor(combine="vote").fit(table.X, table.number)
 
 
-def test_members_must_be_of_the_kind_of_the_committee(table):
+def test_the_base_estimator_must_be_of_the_same_kind(table):
     with pytest.raises(InvalidParameterError, match=r"must be a regressor; got LogisticRegression"):
         BaggingRegressor(LogisticRegression()).fit(table.X, table.number)
     with pytest.raises(InvalidParameterError, match=r"must be a classifier; got Ridge"):
         BaggingClassifier(Ridge()).fit(table.X, table.two)
 
 
-@pytest.mark.parametrize("member", [SVC(), LinearSVC()], ids=str)
-def test_an_average_needs_probabilities(member, table):
-    words = rf"{type(member).__name__} has no predict_proba. Set combine='vote' or 'weighted'"
+@pytest.mark.parametrize("base", [SVC(), LinearSVC()], ids=str)
+def test_average_needs_predict_proba(base, table):
+    words = rf"{type(base).__name__} has no predict_proba. Set combine='vote' or 'weighted'"
     with pytest.raises(InvalidParameterError, match=words):
-        BaggingClassifier(member).fit(table.X, table.two)
+        BaggingClassifier(base).fit(table.X, table.two)
 
 
-def test_misspelt_names_are_answered_with_the_nearest():
+def test_misspelt_names_suggest_the_nearest():
     with pytest.raises(TypeError, match=r"'n_estimator'.*'n_estimators'"):
         BaggingRegressor(n_estimator=3)
     with pytest.raises(ValueError, match=r"'combin' for estimator .*'combine'"):
         BaggingRegressor().set_params(combin="vote")
 
 
-def test_weights_that_a_member_cannot_take_and_that_are_no_counts(table):
+def test_fractional_weights_that_a_base_estimator_cannot_take_are_refused(table):
     weight = np.linspace(0.5, 1.5, 60)
     with pytest.raises(
         ValueError, match=r"KNeighborsRegressor has no argument sample_weight.*whole"
@@ -141,7 +141,7 @@ def test_weights_that_a_member_cannot_take_and_that_are_no_counts(table):
         BaggingRegressor(KNeighborsRegressor()).fit(table.X, table.number, weight)
 
 
-def test_more_copies_than_anybody_has(table, monkeypatch):
+def test_too_many_copies_of_rows_are_refused(table, monkeypatch):
     monkeypatch.setattr(bag_samples, "MAX_COPIES", 100)
     model = BaggingRegressor(Ridge(), n_estimators=2)
     with pytest.raises(
@@ -159,12 +159,12 @@ def test_folds_without_their_sampling(table):
 
 
 @pytest.mark.parametrize("sampling", ["bootstrap", "uniform"])
-def test_groups_that_nobody_keeps_together(sampling, table):
+def test_groups_are_refused_if_the_sampling_ignores_them(sampling, table):
     with pytest.raises(ValueError, match=r"groups was passed, but only .*'folds'"):
         BaggingRegressor(sampling=sampling).fit(table.X, table.number, groups=np.arange(60))
 
 
-def test_groups_that_are_not_there(table):
+def test_missing_groups_are_refused(table):
     model = BaggingRegressor(sampling="group", max_samples=0.5)
     with pytest.raises(ValueError, match="needs groups"):
         model.fit(table.X, table.number)
@@ -172,26 +172,26 @@ def test_groups_that_are_not_there(table):
         model.fit(table.X, table.number, groups=[1, 2, 3])
 
 
-def test_more_folds_than_rows(table):
+def test_more_folds_than_rows_are_refused(table):
     model = BaggingRegressor(sampling="folds", cv=10)
     with pytest.raises(ValueError, match="cv=10 folds need at least 10 rows; there are 4"):
         model.fit(table.X[:4], table.number[:4])
 
 
-def test_more_folds_than_rows_of_any_class(table):
+def test_more_folds_than_rows_of_any_class_are_refused(table):
     words = r"cv=4 folds are stratified by class, and the largest class has only 2 rows. Use fewer"
     with pytest.raises(ValueError, match=words):
         BaggingClassifier(sampling="folds", cv=4).fit(table.X[:6], [0, 0, 1, 1, 2, 2])
 
 
-def test_a_class_with_too_few_rows_for_the_folds(table):
+def test_a_fold_without_training_rows_of_a_class_is_refused(table):
     y = np.zeros(60, dtype=int)
     y[0] = 1
     with pytest.raises(ValueError, match=r"a class has no training row.*fewer folds"):
         BaggingClassifier(sampling="folds", cv=3).fit(table.X, y)
 
 
-def test_a_member_that_predicts_several_numbers(table):
+def test_a_base_estimator_with_several_outputs_is_refused(table):
     class Several(LinearRegression):
         def predict(self, X):
             return np.stack([super().predict(X)] * 2, axis=1)
@@ -200,7 +200,7 @@ def test_a_member_that_predicts_several_numbers(table):
         BaggingRegressor(Several(), n_estimators=2, oob_score=True).fit(table.X, table.number)
 
 
-def test_there_is_no_file_of_a_committee(table, tmp_path):
+def test_bagging_cannot_be_saved_to_a_model_file(table, tmp_path):
     model = BaggingRegressor(n_estimators=2)
     with pytest.raises(NotFittedError):
         model.save(tmp_path / "model.stgw")
@@ -211,21 +211,21 @@ def test_there_is_no_file_of_a_committee(table, tmp_path):
 
 
 @pytest.mark.parametrize("use", ["predict", "predict_proba", "staged_predict", "fingerprint"])
-def test_nothing_is_known_before_fit(use, table):
+def test_use_before_fit_is_an_error(use, table):
     model = BaggingClassifier()
     with pytest.raises(NotFittedError, match=r"not fitted yet. Call 'fit'"):
         list(getattr(model, use)(*([] if use == "fingerprint" else [table.X])))
 
 
-def test_nothing_is_changed_in_what_was_passed(table):
-    member = DecisionTreeRegressor()
+def test_arguments_are_not_modified(table):
+    base = DecisionTreeRegressor()
     X, y, w = table.X.copy(), table.number.copy(), np.arange(60) % 3 + 0.5
-    model = BaggingRegressor(member, n_estimators=3, n_jobs=2).fit(X, y, w)
+    model = BaggingRegressor(base, n_estimators=3, n_jobs=2).fit(X, y, w)
     np.testing.assert_array_equal(X, table.X)
     np.testing.assert_array_equal(y, table.number)
-    assert member.random_state is None
-    assert not hasattr(member, "tree_")
-    assert model.estimator is member
+    assert base.random_state is None
+    assert not hasattr(base, "tree_")
+    assert model.estimator is base
 
 
 def test_columns_are_a_fraction_or_a_number(table):

@@ -1,4 +1,4 @@
-"""Committees among tables, labels, members and tools of all kinds."""
+"""Bagging with all kinds of tables, labels, base estimators and scikit-learn tools."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from estimators.bagging_cases import ALL_WAYS, BOTH, answers, boosted, target
+from estimators.bagging_cases import ALL_WAYS, BOTH, boosted, target
+from estimators.every import predictions
 from estimators.tables import make_table
 from stagewise import (
     BaggingClassifier,
@@ -31,7 +32,7 @@ def table():
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_frames_stay_frames(frame, table):
+def test_base_estimators_get_frames(frame, table):
     names = list("abcde")
     X = frame({name: table.X[:, j] for j, name in enumerate(names)})
     model = BaggingRegressor(boosted(BaggingRegressor), n_estimators=4, max_features=0.6)
@@ -46,14 +47,14 @@ def test_frames_stay_frames(frame, table):
         model.predict(X[names[:4]])
 
 
-def test_categories_go_through(table):
+def test_categories_reach_the_base_estimators(table):
     X = pd.DataFrame({"a": table.X[:, 0], "b": pd.Categorical(table.X[:, 1].astype(int))})
     model = BaggingClassifier(boosted(BaggingClassifier), n_estimators=3).fit(X, table.two)
     assert model.score(X, table.two) > 0.6
 
 
 @ALL_WAYS
-def test_sparse_matrices_go_through(way, table):
+def test_sparse_matrices_reach_the_base_estimators(way, table):
     X = scipy.sparse.csc_array(np.where(table.X > 2000, table.X, 0.0))
     sparse = BaggingRegressor(boosted(BaggingRegressor), **way).fit(X, table.number)
     dense = BaggingRegressor(boosted(BaggingRegressor), **way).fit(X.toarray(), table.number)
@@ -67,7 +68,7 @@ def test_sparse_matrices_go_through(way, table):
     ids=str,
 )
 @pytest.mark.parametrize("combine", ["average", "vote", "weighted"])
-def test_labels_come_back_as_they_were(labels, combine, table):
+def test_labels_keep_their_values(labels, combine, table):
     labels = np.asarray(labels)
     y = labels[table.many % len(labels)]
     model = BaggingClassifier(n_estimators=5, combine=combine).fit(table.X, y)
@@ -77,7 +78,7 @@ def test_labels_come_back_as_they_were(labels, combine, table):
     np.testing.assert_allclose(model.predict_proba(table.X).sum(axis=1), 1.0)
 
 
-def test_a_class_that_a_bag_lacks_gets_nothing_from_its_member():
+def test_a_class_missing_from_a_bag_has_probability_zero():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 2))
     y = np.array(["rare"] + ["common"] * 15 + ["usual"] * 14)
@@ -90,14 +91,14 @@ def test_a_class_that_a_bag_lacks_gets_nothing_from_its_member():
     assert "rare" not in lacking.classes_
 
 
-def test_a_bag_of_one_class_makes_a_member_that_says_so():
+def test_an_estimator_of_a_one_class_bag_predicts_that_class():
     X, y = np.arange(6.0)[:, np.newaxis], np.array([0, 0, 0, 0, 0, 1])
     model = BaggingClassifier(LogisticRegression(), n_estimators=30, oob_score=True).fit(X, y)
     assert 0 < model.fit_report_["estimators_with_one_class"] < 30
     assert model.predict_proba(X).shape == (6, 2)
 
 
-def test_one_class_alone_is_warned_of(table):
+def test_a_single_class_is_a_warning(table):
     with pytest.warns(UserWarning, match="y has only one class, 3"):
         model = BaggingClassifier(LogisticRegression(), n_estimators=3).fit(
             table.X, np.full(240, 3)
@@ -105,11 +106,10 @@ def test_one_class_alone_is_warned_of(table):
     assert model.predict(table.X[:2]).tolist() == [3, 3]
 
 
-def test_members_of_others_with_threads_of_their_own(table):
-    member = HistGradientBoostingRegressor(max_iter=5)
+def test_base_estimators_with_their_own_threads(table):
+    base = HistGradientBoostingRegressor(max_iter=5)
     found = [
-        BaggingRegressor(member, n_estimators=3, n_jobs=n).fit(table.X, table.number)
-        for n in (1, 2)
+        BaggingRegressor(base, n_estimators=3, n_jobs=n).fit(table.X, table.number) for n in (1, 2)
     ]
     np.testing.assert_array_equal(found[0].predict(table.X), found[1].predict(table.X))
 
@@ -121,16 +121,16 @@ def test_votes_need_no_probabilities(table):
 
 @ALL_WAYS
 @BOTH
-def test_a_pickled_committee_is_the_same(kind, way, table):
+def test_a_pickled_ensemble_is_the_same(kind, way, table):
     y = target(kind, table)
     model = kind(boosted(kind), **way).fit(table.X, y)
-    twin = pickle.loads(pickle.dumps(model))
-    assert twin.fingerprint() == model.fingerprint()
-    np.testing.assert_array_equal(answers(twin, table.X), answers(model, table.X))
-    assert twin.fit(table.X, y).fingerprint() == model.fingerprint()
+    copied = pickle.loads(pickle.dumps(model))
+    assert copied.fingerprint() == model.fingerprint()
+    np.testing.assert_array_equal(predictions(copied, table.X), predictions(model, table.X))
+    assert copied.fit(table.X, y).fingerprint() == model.fingerprint()
 
 
-def test_among_scikit_learns_tools(table):
+def test_scikit_learn_tools_accept_it(table):
     model = BaggingRegressor(boosted(BaggingRegressor), n_estimators=3)
     assert cross_val_score(model, table.X, table.number, cv=3).min() > 0.3
     model.set_params(estimator__max_leaf_nodes=2)
@@ -139,8 +139,8 @@ def test_among_scikit_learns_tools(table):
     assert len(nested.estimators_[0].estimators_) == 3
 
 
-def test_the_recipe_says_what_is_run():
-    said = BaggingClassifier(DecisionTreeClassifier(), max_features=0.5).recipe()
-    assert "bootstrap" in said
-    assert "50% of the columns x DecisionTreeClassifier x 100 estimators x average" in said
+def test_the_recipe_states_the_parameters():
+    recipe = BaggingClassifier(DecisionTreeClassifier(), max_features=0.5).recipe()
+    assert "bootstrap" in recipe
+    assert "50% of the columns x DecisionTreeClassifier x 100 estimators x average" in recipe
     assert "folds" in BaggingRegressor(sampling="folds").recipe()

@@ -1,7 +1,7 @@
 """The catalogue of faults, 1 to 27: values, types and names of columns, for every estimator.
 
-Trees compare values, so they take every value as it is. Linear models multiply them: where their
-answer is another one, the case names it.
+Trees compare values, so they accept every value as it is. Linear models multiply them: where their
+result differs, the case has its own expected result.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import pytest
 
 from estimators.every import (
     EVERY,
-    answers,
     classifies,
     has,
     is_linear,
     labelled,
     passes_on,
+    predictions,
     side_target,
     small,
 )
@@ -34,7 +34,7 @@ NO_CELL = r"X column 0 is (infinite|missing).*a linear model cannot use it. Impu
 TOO_WIDE = r"X column 0 holds integers beyond 2\*\*53, dates or durations.*Convert the column"
 TOO_FAR = r"X column 0 ranges from -1.5e\+308 to 1.5e\+308.*Divide the column by a constant"
 TOO_CLOSE = r"X column 0 has values so close .* coefficient is beyond .*Multiply the column"
-APART, CONSTANT = "told apart", "taken as a constant, with a warning"
+APART, CONSTANT = "separated", "a constant, with a warning"
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def quiet(model: Any, X: Any, y: Any, **given: Any) -> Any:
         return model.fit(X, y, **given)
 
 
-# The values of a column, and what a linear model makes of them.
+# The values of a column, and the expected result of a linear model.
 PAIRS: dict[str, tuple[np.ndarray, str]] = {
     "1 infinity and the largest double": (np.array([np.finfo(float).max, np.inf]), NO_CELL),
     "1 minus infinity and -1e308": (np.array([-np.inf, -1e308]), NO_CELL),
@@ -75,8 +75,8 @@ PAIRS: dict[str, tuple[np.ndarray, str]] = {
     "9 the smallest int64": (np.array([-(2**63), -(2**63) + 1]), TOO_WIDE),
     "9 the largest int64": (np.array([2**63 - 2, 2**63 - 1]), TOO_WIDE),
     "9 the largest uint64": (np.array([2**64 - 2, 2**64 - 1], dtype=np.uint64), TOO_WIDE),
-    "17 truth values": (np.array([False, True]), APART),
-    "18 halves": (np.array([1.0, 1.001], dtype=np.float16), APART),
+    "17 booleans": (np.array([False, True]), APART),
+    "18 float16": (np.array([1.0, 1.001], dtype=np.float16), APART),
     "20 dates a nanosecond apart": (
         np.array([1, 2]).astype("M8[ns]") + np.timedelta64(20000, "D"),
         TOO_WIDE,
@@ -89,7 +89,7 @@ PAIRS: dict[str, tuple[np.ndarray, str]] = {
 
 @EVERY
 @pytest.mark.parametrize(("pair", "linear"), PAIRS.values(), ids=PAIRS)
-def test_two_different_values_are_told_apart(kind: type, pair: np.ndarray, linear: str) -> None:
+def test_two_different_values_are_separated(kind: type, pair: np.ndarray, linear: str) -> None:
     X, y = pair[SIDE][:, np.newaxis], side_target(kind, SIDE)
     if is_linear(kind) and linear not in (APART, CONSTANT):
         with pytest.raises(ValueError, match=linear):
@@ -105,7 +105,7 @@ def test_two_different_values_are_told_apart(kind: type, pair: np.ndarray, linea
 
 
 @EVERY
-def test_2_infinity_at_predict_is_beyond_all_numbers(kind: type, table: Any) -> None:
+def test_2_infinity_at_predict_is_above_all_numbers(kind: type, table: Any) -> None:
     model = small(kind).fit(table.X, labelled(kind, table))
     for infinite, largest in ((np.inf, 1e308), (-np.inf, -1e308)):
         X = np.full((2, 5), infinite)
@@ -114,12 +114,12 @@ def test_2_infinity_at_predict_is_beyond_all_numbers(kind: type, table: Any) -> 
                 model.predict(X)
         else:
             np.testing.assert_array_equal(
-                answers(model, X), answers(model, np.full((2, 5), largest))
+                predictions(model, X), predictions(model, np.full((2, 5), largest))
             )
 
 
 @EVERY
-def test_10_a_column_that_is_all_missing_is_left_alone(kind: type, table: Any) -> None:
+def test_10_a_column_that_is_all_missing_changes_nothing(kind: type, table: Any) -> None:
     X = np.column_stack([np.full(ROWS, np.nan), table.X])
     y = labelled(kind, table)
     if is_linear(kind):
@@ -130,8 +130,8 @@ def test_10_a_column_that_is_all_missing_is_left_alone(kind: type, table: Any) -
         warnings.simplefilter("error")
         model, plain = small(kind).fit(X, y), small(kind).fit(table.X, y)
     if not getattr(plain, "random_thresholds", "Extra" in kind.__name__):
-        # Random thresholds are drawn by the number of the column.
-        np.testing.assert_array_equal(answers(model, X), answers(plain, table.X))
+        # Random thresholds depend on the index of the column.
+        np.testing.assert_array_equal(predictions(model, X), predictions(plain, table.X))
     report = model.fit_report_
     if has(kind, "estimator"):
         report = model.estimators_[0].fit_report_
@@ -142,7 +142,7 @@ def test_10_a_column_that_is_all_missing_is_left_alone(kind: type, table: Any) -
 @pytest.mark.parametrize(
     "value", [np.nan, 3.0, -np.inf], ids=["11 all missing", "12 constant", "12 infinite"]
 )
-def test_a_table_that_says_nothing_gives_a_constant_and_a_warning(
+def test_a_table_without_information_gives_a_constant_and_a_warning(
     kind: type, value: float, table: Any
 ) -> None:
     X, y = np.full((ROWS, 2), value), labelled(kind, table)
@@ -153,14 +153,14 @@ def test_a_table_that_says_nothing_gives_a_constant_and_a_warning(
     with pytest.warns(UserWarning, match=r"[Ee]very feature is constant|is constant") as caught:
         model = small(kind).fit(X, y)
     assert len(caught) == 1
-    said = answers(model, X)
-    np.testing.assert_array_equal(said, said[:1].repeat(ROWS, axis=0))
+    predicted = predictions(model, X)
+    np.testing.assert_array_equal(predicted, predicted[:1].repeat(ROWS, axis=0))
     if not classifies(kind) and not has(kind, "bootstrap") and not has(kind, "estimator"):
-        np.testing.assert_allclose(said, y.mean(), rtol=1e-6)
+        np.testing.assert_allclose(predicted, y.mean(), rtol=1e-6)
 
 
 @EVERY
-def test_13_a_missing_value_never_seen_follows_the_larger_child(kind: type) -> None:
+def test_13_a_missing_value_not_in_training_follows_the_larger_child(kind: type) -> None:
     heavy = np.arange(ROWS) < ROWS // 3
     X, y = heavy.astype(float)[:, np.newaxis], side_target(kind, heavy)
     model = small(kind).fit(X, y)
@@ -168,12 +168,12 @@ def test_13_a_missing_value_never_seen_follows_the_larger_child(kind: type) -> N
         with pytest.raises(ValueError, match=NO_CELL):
             model.predict([[np.nan]])
         return
-    np.testing.assert_array_equal(answers(model, [[np.nan]]), answers(model, [[0.0]]))
+    np.testing.assert_array_equal(predictions(model, [[np.nan]]), predictions(model, [[0.0]]))
 
 
 @EVERY
 @pytest.mark.parametrize("gone", [None, pd.NA, pd.NaT, np.float32("nan")], ids=repr)
-def test_14_whatever_stands_for_missing_is_missing(kind: type, gone: Any, table: Any) -> None:
+def test_14_all_missing_value_markers_are_missing(kind: type, gone: Any, table: Any) -> None:
     objects, plain = table.X.astype(object), table.X.copy()
     objects[::4, 0], plain[::4, 0] = gone, np.nan
     y = labelled(kind, table)
@@ -181,14 +181,14 @@ def test_14_whatever_stands_for_missing_is_missing(kind: type, gone: Any, table:
         with pytest.raises(ValueError, match=NO_CELL):
             small(kind).fit(objects, y)
         return
-    model, twin = small(kind).fit(objects, y), small(kind).fit(plain, y)
-    np.testing.assert_array_equal(answers(model, objects), answers(twin, plain))
+    model, other = small(kind).fit(objects, y), small(kind).fit(plain, y)
+    np.testing.assert_array_equal(predictions(model, objects), predictions(other, plain))
 
 
 @EVERY
-def test_15_values_of_ones_own_are_missing(kind: type, table: Any) -> None:
+def test_15_custom_missing_values_are_missing(kind: type, table: Any) -> None:
     if not passes_on(kind, "missing_values"):
-        # Linear models have no answer for missing cells, however they are written.
+        # Linear models refuse missing values in any form.
         assert is_linear(kind)
         with pytest.raises(TypeError, match="missing_values"):
             small(kind, missing_values=[-999])
@@ -197,8 +197,8 @@ def test_15_values_of_ones_own_are_missing(kind: type, table: Any) -> None:
     plain[::4, 0] = np.nan
     marked = np.where(np.isnan(plain), -999.0, plain)
     y = labelled(kind, table)
-    model, twin = small(kind, missing_values=[-999]).fit(marked, y), small(kind).fit(plain, y)
-    np.testing.assert_array_equal(answers(model, marked), answers(twin, plain))
+    model, other = small(kind, missing_values=[-999]).fit(marked, y), small(kind).fit(plain, y)
+    np.testing.assert_array_equal(predictions(model, marked), predictions(other, plain))
 
 
 @EVERY
@@ -208,17 +208,15 @@ def test_16_negative_zero_is_zero(kind: type, table: Any) -> None:
     signed = X.copy()
     signed[::6, 0] = -0.0
     y = labelled(kind, table)
-    model, twin = small(kind).fit(signed, y), small(kind).fit(X, y)
-    np.testing.assert_array_equal(answers(model, X), answers(twin, signed))
+    model, other = small(kind).fit(signed, y), small(kind).fit(X, y)
+    np.testing.assert_array_equal(predictions(model, X), predictions(other, signed))
 
 
 @EVERY
-def test_18_extended_precision_is_rounded_with_a_warning_only_if_it_must(
-    kind: type, table: Any
-) -> None:
+def test_18_extended_precision_warns_only_if_rounded(kind: type, table: Any) -> None:
     X, y = table.X.astype(np.longdouble), labelled(kind, table)
     model = small(kind).fit(X, y)
-    np.testing.assert_array_equal(answers(model, X), answers(model, table.X))
+    np.testing.assert_array_equal(predictions(model, X), predictions(model, table.X))
     if np.finfo(np.longdouble).nmant > 52:
         X[:, 1] += np.longdouble(2) ** -60
         with pytest.warns(UserWarning, match="extended-precision"):
@@ -238,7 +236,9 @@ CELLS: dict[str, tuple[Any, str]] = {
 
 @EVERY
 @pytest.mark.parametrize(("cell", "words"), CELLS.values(), ids=CELLS)
-def test_a_cell_that_is_no_number_is_named(kind: type, cell: Any, words: str, table: Any) -> None:
+def test_error_names_a_value_that_is_not_a_number(
+    kind: type, cell: Any, words: str, table: Any
+) -> None:
     X, y = table.X.astype(object), labelled(kind, table)
     X[7, 2] = cell
     with pytest.raises((TypeError, ValueError), match=f"X column 2.*{words}"):
@@ -250,7 +250,7 @@ def test_a_cell_that_is_no_number_is_named(kind: type, cell: Any, words: str, ta
 
 @EVERY
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
-def test_21_a_text_column_of_a_frame_is_named(kind: type, library: Any, table: Any) -> None:
+def test_21_error_names_a_text_column_of_a_frame(kind: type, library: Any, table: Any) -> None:
     frame = library({"size": table.number, "colour": ["red", "blue", "red"] * (ROWS // 3)})
     with pytest.raises(ValueError, match=r"column 'colour'.*'red' at row 0.*categorical_features"):
         small(kind).fit(frame, labelled(kind, table))
@@ -268,21 +268,21 @@ def test_19_complex_tables_are_refused(kind: type, table: Any) -> None:
 
 @EVERY
 def test_24_categories_may_be_of_several_types_and_missing(kind: type) -> None:
-    levels = np.array([1, "1", 2.5, "b"], dtype=object)
-    X = levels[np.arange(ROWS) % 4][:, np.newaxis]
+    categories = np.array([1, "1", 2.5, "b"], dtype=object)
+    X = categories[np.arange(ROWS) % 4][:, np.newaxis]
     y = side_target(kind, np.arange(ROWS) % 2)
     model = small(kind, categorical_features=[0]).fit(X, y)
-    np.testing.assert_allclose(model.predict(levels[:, np.newaxis]), [0, 1, 0, 1], atol=1e-3)
+    np.testing.assert_allclose(model.predict(categories[:, np.newaxis]), [0, 1, 0, 1], atol=1e-3)
     gone = np.array([[None]], dtype=object)
     if is_linear(kind):
         with pytest.raises(ValueError, match=NO_CELL):
             model.predict(gone)
     else:
-        assert np.isfinite(answers(model, gone)).all()
+        assert np.isfinite(predictions(model, gone)).all()
 
 
 @EVERY
-def test_25_two_columns_of_one_name_are_refused(kind: type, table: Any) -> None:
+def test_25_duplicate_column_names_are_refused(kind: type, table: Any) -> None:
     frame = pd.DataFrame(table.X, columns=list("abcda"))
     with pytest.raises(ValueError, match=r"duplicate column names: 'a'"):
         small(kind).fit(frame, labelled(kind, table))
@@ -294,18 +294,22 @@ def test_26_columns_may_have_any_names(kind: type, table: Any) -> None:
     X, y = pd.DataFrame(table.X, columns=names), labelled(kind, table)
     model = small(kind).fit(X, y)
     assert model.feature_names_in_.tolist() == names
-    np.testing.assert_array_equal(answers(model, X[names[::-1]]), answers(model, X))
+    np.testing.assert_array_equal(predictions(model, X[names[::-1]]), predictions(model, X))
 
 
 @EVERY
-def test_27_names_that_are_no_text_are_taken_and_mixed_ones_refused(kind: type, table: Any) -> None:
+def test_27_names_that_are_not_text_are_accepted_and_mixed_ones_refused(
+    kind: type, table: Any
+) -> None:
     y = labelled(kind, table)
     pairs = pd.DataFrame(table.X, columns=pd.MultiIndex.from_product([["x"], range(5)]))
     model = small(kind).fit(pairs, y)
     assert model.feature_names_in_[0] == "('x', 0)"
-    np.testing.assert_array_equal(answers(model, pairs.iloc[:, ::-1]), answers(model, pairs))
+    np.testing.assert_array_equal(
+        predictions(model, pairs.iloc[:, ::-1]), predictions(model, pairs)
+    )
     counted = small(kind).fit(pd.DataFrame(table.X), y)
     assert not hasattr(counted, "feature_names_in_")
-    np.testing.assert_array_equal(answers(counted, table.X), answers(model, pairs))
+    np.testing.assert_array_equal(predictions(counted, table.X), predictions(model, pairs))
     with pytest.raises(TypeError, match=r"types int, str.*astype\(str\)"):
         small(kind).fit(pd.DataFrame(table.X, columns=["a", 1, 2, 3, 4]), y)

@@ -1,6 +1,7 @@
-"""The catalogue of faults for models made of other estimators: members of committees, and terms.
+"""The catalogue of faults for models made of other estimators: bagging, and any learner.
 
-What the cells are is the business of these estimators; shapes, names, targets and weights are ours.
+These estimators validate the values themselves; shapes, names, targets and weights are validated
+here.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import stagewise
-from estimators.every import answers
+from estimators.every import predictions
 from estimators.tables import make_table
 from stagewise import (
     BaggingClassifier,
@@ -36,13 +37,13 @@ NAMES = list("abcde")
 BOOSTED = {"n_estimators": 5, "min_samples_leaf": 2}
 MODELS = {
     "terms of trees": StagewiseRegressor(learner=DecisionTreeRegressor(max_depth=3)),
-    "terms of lines": StagewiseRegressor(learner=LinearRegression()),
+    "linear terms": StagewiseRegressor(learner=LinearRegression()),
     "terms of classes": StagewiseClassifier(
         learner=DecisionTreeClassifier(max_depth=2), response="classes", loss="exponential"
     ),
     "terms of a logistic loss": StagewiseClassifier(learner=DecisionTreeRegressor(max_depth=2)),
     "bagged trees": BaggingRegressor(DecisionTreeRegressor()),
-    "bagged lines": BaggingRegressor(Ridge()),
+    "bagged linear models": BaggingRegressor(Ridge()),
     "votes": BaggingClassifier(DecisionTreeClassifier(), combine="vote"),
     "bagged boosting": BaggingClassifier(GradientBoostingClassifier(**BOOSTED)),
     "folds of boosting": BaggingRegressor(
@@ -91,7 +92,7 @@ SHAPES = {
 
 @EACH
 @pytest.mark.parametrize(("make", "words"), SHAPES.values(), ids=SHAPES)
-def test_what_is_no_table_is_refused(model: Any, make: Any, words: str, table: Any) -> None:
+def test_input_that_is_no_table_is_refused(model: Any, make: Any, words: str, table: Any) -> None:
     X, y = make(table.X), target(model, table)
     with pytest.raises((TypeError, ValueError), match=words):
         new(model).fit(X, y[: X.shape[0]] if hasattr(X, "shape") and X.shape[0] == 0 else y)
@@ -108,63 +109,63 @@ def test_54_no_rows_give_no_predictions(model: Any, table: Any) -> None:
 
 @EACH
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_57_a_frame_is_matched_by_name_whatever_else_it_holds(
-    model: Any, library: Any, table: Any
-) -> None:
+def test_57_columns_of_a_frame_are_matched_by_name(model: Any, library: Any, table: Any) -> None:
     columns = {name: table.X[:, j] for j, name in enumerate(NAMES)}
     X = library(columns)
     other = library({"note": ["text"] * ROWS, **dict(reversed(columns.items()))})
     fitted = new(model).fit(X, target(model, table))
     plain = new(model).fit(table.X, target(model, table))
-    np.testing.assert_allclose(answers(fitted, X), answers(plain, table.X), rtol=1e-12)
-    np.testing.assert_allclose(answers(fitted, other), answers(plain, table.X), rtol=1e-12)
+    np.testing.assert_allclose(predictions(fitted, X), predictions(plain, table.X), rtol=1e-12)
+    np.testing.assert_allclose(predictions(fitted, other), predictions(plain, table.X), rtol=1e-12)
     with pytest.raises(ValueError, match=r"(?s)now missing:\n- d\n- e"):
         fitted.predict(library({name: columns[name] for name in "abc"}))
 
 
 @EACH
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
-def test_59_names_on_one_side_only_are_warned_of_once(model: Any, library: Any, table: Any) -> None:
+def test_59_names_in_fit_or_predict_only_are_warned_of_once(
+    model: Any, library: Any, table: Any
+) -> None:
     X = library({name: table.X[:, j] for j, name in enumerate(NAMES)})
     named = new(model).fit(X, target(model, table))
     plain = new(model).fit(table.X, target(model, table))
     with pytest.warns(UserWarning, match="X does not have valid feature names") as caught:
-        said = answers(named, table.X)
+        predicted = predictions(named, table.X)
     assert len(caught) == 1
-    np.testing.assert_allclose(said, answers(named, X), rtol=1e-12)
+    np.testing.assert_allclose(predicted, predictions(named, X), rtol=1e-12)
     with pytest.warns(UserWarning, match="was fitted without feature names") as caught:
-        said = answers(plain, X)
+        predicted = predictions(plain, X)
     assert len(caught) == 1
-    np.testing.assert_allclose(said, answers(plain, table.X), rtol=1e-12)
+    np.testing.assert_allclose(predicted, predictions(plain, table.X), rtol=1e-12)
 
 
 @EACH
-def test_a_failed_fit_leaves_the_model_as_it_was(model: Any, table: Any, frame: Any) -> None:
+def test_a_failed_fit_leaves_the_model_unchanged(model: Any, table: Any, frame: Any) -> None:
     fitted = new(model).fit(table.X, target(model, table))
-    before = answers(fitted, table.X)
+    before = predictions(fitted, table.X)
     with pytest.raises((TypeError, ValueError)):
         fitted.fit(frame[["a", "b"]].assign(c="text"), target(model, table))
     assert fitted.n_features_in_ == 5
-    np.testing.assert_array_equal(answers(fitted, table.X), before)
+    np.testing.assert_array_equal(predictions(fitted, table.X), before)
 
 
 @EACH
-def test_75_a_row_is_predicted_the_same_in_any_company(model: Any, table: Any) -> None:
+def test_75_a_prediction_does_not_depend_on_other_rows(model: Any, table: Any) -> None:
     fitted = new(model).fit(table.X, target(model, table))
-    alone = [answers(fitted, table.X[row : row + 1]) for row in range(20)]
-    np.testing.assert_allclose(np.concatenate(alone), answers(fitted, table.X)[:20], rtol=1e-12)
+    alone = [predictions(fitted, table.X[row : row + 1]) for row in range(20)]
+    np.testing.assert_allclose(np.concatenate(alone), predictions(fitted, table.X)[:20], rtol=1e-12)
 
 
 @pytest.mark.parametrize("factor", [1e-300, 1e-30, 1e-5, 1e20, 1e39, 1e150, 1e300])
-def test_31_33_terms_are_fitted_to_targets_of_any_unit(factor: float, table: Any) -> None:
-    for name in ("terms of trees", "terms of lines"):
+def test_31_33_y_scale_does_not_matter_to_learners(factor: float, table: Any) -> None:
+    for name in ("terms of trees", "linear terms"):
         plain = new(MODELS[name]).fit(table.X, table.number).predict(table.X)
         scaled = new(MODELS[name]).fit(table.X, table.number * factor).predict(table.X)
         np.testing.assert_allclose(scaled / factor, plain, rtol=1e-6)
 
 
 class Predicts(RegressorMixin, BaseEstimator):
-    """A regressor that says one number of every row."""
+    """A regressor that predicts one number for every row."""
 
     def __init__(self, value: float = 0.0) -> None:
         self.value = value
@@ -178,7 +179,7 @@ class Predicts(RegressorMixin, BaseEstimator):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_a_member_that_predicts_no_number_is_named(value: float, table: Any) -> None:
+def test_error_names_an_estimator_that_predicts_no_number(value: float, table: Any) -> None:
     words = rf"Predicts predicts {value} for row 0, and .* for \d+ of \d+ rows.* another estimator"
     model = BaggingRegressor(Predicts(value), n_estimators=3).fit(table.X, table.number)
     with pytest.raises(ValueError, match=words):
@@ -191,7 +192,7 @@ def test_a_member_that_predicts_no_number_is_named(value: float, table: Any) -> 
             model.fit(table.X, table.number)
 
 
-def test_members_that_predict_the_largest_doubles_have_a_mean(table: Any) -> None:
+def test_the_mean_of_the_largest_doubles_is_finite(table: Any) -> None:
     y = np.where(table.two == 1, 8e307, -8e307)
     for value in (1.7e308, -1.7e308):
         model = BaggingRegressor(Predicts(value), n_estimators=30, oob_score=True)
@@ -201,14 +202,14 @@ def test_members_that_predict_the_largest_doubles_have_a_mean(table: Any) -> Non
 
 
 @pytest.mark.parametrize("rule", ["missing", "error", "prior"])
-def test_61_a_category_that_some_bags_lack_is_seen(rule: str, table: Any) -> None:
+def test_61_a_category_missing_from_some_bags_is_known(rule: str, table: Any) -> None:
     city = np.array(["rom"] * ROWS, dtype=object)
     city[:3] = ["oslo", "wien", "bern"]
     X = pd.DataFrame({"x": table.X[:, 0], "city": pd.Categorical(city)})
-    member = GradientBoostingRegressor(**BOOSTED, handle_unknown=rule)
+    base = GradientBoostingRegressor(**BOOSTED, handle_unknown=rule)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = BaggingRegressor(member, n_estimators=12, oob_score=True).fit(X, table.number)
+        model = BaggingRegressor(base, n_estimators=12, oob_score=True).fit(X, table.number)
         assert np.isfinite(model.predict(X)).all()
     strange = X.assign(city="atlantis")
     if rule == "missing":
@@ -224,7 +225,7 @@ def test_61_a_category_that_some_bags_lack_is_seen(rule: str, table: Any) -> Non
         assert np.isfinite(model.predict(strange)).all()
 
 
-def test_members_that_are_lines_refuse_categories_without_a_coefficient(table: Any) -> None:
+def test_linear_base_estimators_refuse_categories_without_a_coefficient(table: Any) -> None:
     X = pd.DataFrame({"x": table.X[:, 0], "city": pd.Categorical(["rom", "wien"] * (ROWS // 2))})
     model = BaggingRegressor(stagewise.LinearRegression(), n_estimators=3).fit(X, table.number)
     assert np.isfinite(model.predict(X)).all()
@@ -233,7 +234,7 @@ def test_members_that_are_lines_refuse_categories_without_a_coefficient(table: A
 
 
 @EACH
-def test_36_37_what_says_nothing_is_warned_of_once(model: Any, table: Any) -> None:
+def test_36_37_a_constant_target_is_warned_of_once(model: Any, table: Any) -> None:
     words = "y has only one class" if is_classifier(model) else "y has only one value"
     with pytest.warns(UserWarning, match=words) as caught:
         fitted = new(model).fit(table.X, np.full(ROWS, 3))

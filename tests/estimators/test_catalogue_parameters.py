@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from estimators.every import EVERY, answers, classifies, has, is_linear, labelled, small
+from estimators.every import EVERY, classifies, has, is_linear, labelled, predictions, small
 from estimators.tables import make_table
 from stagewise import InvalidParameterError
 
@@ -23,7 +23,7 @@ def table() -> Any:
 
 
 @EVERY
-def test_78_a_misspelt_parameter_is_answered_with_the_nearest(kind: type) -> None:
+def test_78_a_misspelt_parameter_suggests_the_nearest(kind: type) -> None:
     for name in inspect.signature(kind).parameters:
         wrong = name[:-1] if len(name) > 4 else f"{name}e"
         with pytest.raises(TypeError, match=rf"{kind.__name__} has no parameter '{wrong}'\. \w"):
@@ -36,7 +36,7 @@ NEVER = {
     "80 NaN": math.nan,
     "81 an object": object(),
     "81 a list of objects": [object()],
-    "81 a word that means nothing": "no such word",
+    "81 an unknown word": "no such word",
 }
 """What no parameter can be."""
 ANY_VALUE = {"missing_values": "80 NaN"}
@@ -45,7 +45,7 @@ ANY_VALUE = {"missing_values": "80 NaN"}
 
 @EVERY
 @pytest.mark.parametrize("what", NEVER)
-def test_a_value_that_means_nothing_is_refused_by_name(kind: type, what: str, table: Any) -> None:
+def test_an_invalid_value_is_refused_by_name(kind: type, what: str, table: Any) -> None:
     for name in inspect.signature(kind).parameters:
         if ANY_VALUE.get(name) == what:
             continue
@@ -82,9 +82,9 @@ def test_a_number_out_of_range_is_refused_by_name(kind: type, value: float, tabl
 
 
 @EVERY
-def test_81_whole_numbers_may_be_of_any_type(kind: type, table: Any) -> None:
+def test_81_integers_may_be_of_any_type(kind: type, table: Any) -> None:
     names = [name for name in ("n_estimators", "max_depth", "cv") if has(kind, name)]
-    if not names:  # least squares has no number to choose
+    if not names:  # least squares has no integer parameter
         assert set(inspect.signature(kind).parameters) == {"fit_intercept", "categorical_features"}
         return
     name, y = names[0], labelled(kind, table)
@@ -92,7 +92,7 @@ def test_81_whole_numbers_may_be_of_any_type(kind: type, table: Any) -> None:
     plain = small(kind, **beside, **{name: 3}).fit(table.X, y)
     for value in (3.0, np.int8(3), np.uint64(3), np.float32(3)):
         model = small(kind, **beside, **{name: value}).fit(table.X, y)
-        np.testing.assert_array_equal(answers(model, table.X), answers(plain, table.X))
+        np.testing.assert_array_equal(predictions(model, table.X), predictions(plain, table.X))
 
 
 def val_arguments(kind: type) -> bool:
@@ -119,14 +119,14 @@ HELD = {
 
 @EVERY
 @pytest.mark.parametrize(("changed", "words"), HELD.values(), ids=HELD)
-def test_a_wrong_validation_set_is_named(
+def test_error_names_an_invalid_validation_set(
     kind: type, changed: dict[str, Any], words: str, table: Any
 ) -> None:
     given = {"X_val": table.X, "y_val": table.two}
     given |= {name: make(table) for name, make in changed.items()}
     params = {"pruning": "early_stopping"} if has(kind, "pruning") else {}
     if not val_arguments(kind):
-        # Committees and least squares stop by no held-out rows, and have no such argument.
+        # Bagging and least squares have no validation set.
         assert has(kind, "estimator") or is_linear(kind)
         with pytest.raises(TypeError, match=r"fit\(\) has no argument .X_val."):
             small(kind).fit(table.X, table.two, **given)
@@ -161,11 +161,11 @@ def test_83_a_validation_set_is_matched_by_name(kind: type, table: Any) -> None:
 
 
 @EVERY
-def test_82_a_loss_of_held_out_rows_beyond_all_numbers_is_no_silent_stop(
+def test_82_validation_targets_far_beyond_the_training_targets_are_refused(
     kind: type, table: Any
 ) -> None:
     if not val_arguments(kind) or classifies(kind):
-        # Labels that are known have a finite loss; without held-out rows there is none.
+        # Known labels have a finite loss; without held-out rows there is none.
         assert classifies(kind) or has(kind, "estimator") or is_linear(kind)
         return
     params = {"pruning": "early_stopping"} if has(kind, "pruning") else {}

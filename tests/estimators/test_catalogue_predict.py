@@ -17,11 +17,11 @@ from sklearn.exceptions import NotFittedError
 
 from estimators.every import (
     EVERY,
-    answers,
     classifies,
     has,
     is_linear,
     labelled,
+    predictions,
     side_target,
     small,
 )
@@ -65,7 +65,7 @@ SHAPES = {
 
 @EVERY
 @pytest.mark.parametrize(("make", "words"), SHAPES.values(), ids=SHAPES)
-def test_what_is_no_table_is_refused(kind: type, make: Any, words: str, table: Any) -> None:
+def test_input_that_is_no_table_is_refused(kind: type, make: Any, words: str, table: Any) -> None:
     X = make(table.X)
     y = labelled(kind, table)[: len(X) if words.startswith("0 s") else None]
     with pytest.raises((TypeError, ValueError), match=words):
@@ -84,7 +84,7 @@ def test_52_one_row_gives_its_own_target_and_a_warning(kind: type, table: Any) -
         model = small(kind).fit(table.X[:1], y[:1])
     if (
         kind is LinearRegression
-    ):  # of all lines through one row, the one with the least coefficients
+    ):  # of all linear models through one row, the one with the smallest coefficients
         np.testing.assert_allclose(model.predict(table.X[:1]), y[0])
         return
     np.testing.assert_array_equal(model.predict(table.X), y[0])
@@ -95,7 +95,7 @@ def test_54_no_rows_give_no_predictions(kind: type, table: Any, frame: Any) -> N
     model = fitted(kind, table.X, table)
     for X in (table.X[:0], scipy.sparse.csr_array(table.X[:0])):
         if is_linear(kind) and scipy.sparse.issparse(X):
-            continue  # no model of lines reads sparse matrices: case 69
+            continue  # no linear model reads sparse matrices: case 69
         assert model.predict(X).shape == (0,)
         assert model.predict(X).dtype == model.predict(table.X).dtype
         if classifies(kind):
@@ -116,14 +116,16 @@ def test_another_number_of_columns_is_refused(kind: type, width: int, table: Any
 
 
 @EVERY
-def test_55_missing_columns_are_named(kind: type, table: Any, frame: Any) -> None:
+def test_55_error_names_missing_columns(kind: type, table: Any, frame: Any) -> None:
     model = fitted(kind, frame, table)
     with pytest.raises(ValueError, match=r"(?s)yet now missing:\n- b\n- d"):
         model.predict(frame[["a", "c", "e"]])
 
 
 @EVERY
-def test_58_a_renamed_column_is_named_both_ways(kind: type, table: Any, frame: Any) -> None:
+def test_58_error_has_the_old_and_new_name_of_a_renamed_column(
+    kind: type, table: Any, frame: Any
+) -> None:
     model = fitted(kind, frame, table)
     with pytest.raises(ValueError, match=r"(?s)unseen at fit time:\n- x\n.*now missing:\n- a"):
         model.predict(frame.rename(columns={"a": "x"}))
@@ -131,7 +133,7 @@ def test_58_a_renamed_column_is_named_both_ways(kind: type, table: Any, frame: A
 
 @EVERY
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_56_57_77_a_frame_is_matched_by_name_whatever_else_it_holds(
+def test_56_57_77_columns_of_a_frame_are_matched_by_name(
     kind: type, library: Any, table: Any, frame: Any
 ) -> None:
     X = library({name: table.X[:, j] for j, name in enumerate(NAMES)})
@@ -139,23 +141,23 @@ def test_56_57_77_a_frame_is_matched_by_name_whatever_else_it_holds(
     model = fitted(kind, X, table)
     assert model.feature_names_in_.tolist() == NAMES
     plain = fitted(kind, table.X, table)
-    np.testing.assert_array_equal(answers(model, X), answers(plain, table.X))
-    np.testing.assert_array_equal(answers(model, library(other)), answers(plain, table.X))
+    np.testing.assert_array_equal(predictions(model, X), predictions(plain, table.X))
+    np.testing.assert_array_equal(predictions(model, library(other)), predictions(plain, table.X))
 
 
 @EVERY
-def test_59_an_array_after_a_frame_is_used_by_place_with_one_warning(
+def test_59_an_array_after_a_frame_is_used_by_position_with_one_warning(
     kind: type, table: Any, frame: Any
 ) -> None:
     model, plain = fitted(kind, frame, table), fitted(kind, table.X, table)
     with pytest.warns(UserWarning, match="X does not have valid feature names") as caught:
-        said = answers(model, table.X)
+        predicted = predictions(model, table.X)
     assert len(caught) == 1
-    np.testing.assert_array_equal(said, answers(model, frame))
+    np.testing.assert_array_equal(predicted, predictions(model, frame))
     with pytest.warns(UserWarning, match="was fitted without feature names") as caught:
-        said = answers(plain, frame)
+        predicted = predictions(plain, frame)
     assert len(caught) == 1
-    np.testing.assert_array_equal(said, answers(plain, table.X))
+    np.testing.assert_array_equal(predicted, predictions(plain, table.X))
 
 
 # ---- categories ---------------------------------------------------------------------------------
@@ -173,14 +175,18 @@ def test_60_62_categories_are_values_not_codes(kind: type, table: Any) -> None:
     X = cities(table)
     model = fitted(kind, X, table)
     turned = X.assign(city=X["city"].cat.reorder_categories(CITIES[::-1]))
-    np.testing.assert_array_equal(answers(model, turned), answers(model, X))
-    np.testing.assert_array_equal(answers(fitted(kind, turned, table), X), answers(model, X))
+    np.testing.assert_array_equal(predictions(model, turned), predictions(model, X))
+    np.testing.assert_array_equal(
+        predictions(fitted(kind, turned, table), X), predictions(model, X)
+    )
     for city in (X["city"].astype(str), X["city"].astype(object)):
-        np.testing.assert_array_equal(answers(model, X.assign(city=city)), answers(model, X))
+        np.testing.assert_array_equal(
+            predictions(model, X.assign(city=city)), predictions(model, X)
+        )
 
 
 @EVERY
-def test_61_an_unseen_category_is_missing_with_one_warning(kind: type, table: Any) -> None:
+def test_61_an_unknown_category_is_missing_with_one_warning(kind: type, table: Any) -> None:
     X = cities(table)
     model, new = fitted(kind, X, table), X.assign(city="atlantis")
     if is_linear(kind):
@@ -192,9 +198,9 @@ def test_61_an_unseen_category_is_missing_with_one_warning(kind: type, table: An
     with pytest.warns(
         UnknownCategoryWarning, match=r"'city' has unknown categories in 60 of 60 rows: 'atlantis'"
     ) as caught:
-        said = model.predict(new)
+        predicted = model.predict(new)
     assert len(caught) == 1
-    np.testing.assert_array_equal(said, model.predict(X.assign(city=None)))
+    np.testing.assert_array_equal(predicted, model.predict(X.assign(city=None)))
     strict = fitted(kind, X, table, handle_unknown="error")
     with pytest.raises(
         ValueError, match=r"'city' has unknown categories in .*: 'atlantis'.*Correct these values"
@@ -204,7 +210,7 @@ def test_61_an_unseen_category_is_missing_with_one_warning(kind: type, table: An
 
 
 @EVERY
-def test_61_a_category_of_few_rows_is_no_unseen_one(kind: type, table: Any) -> None:
+def test_61_a_rare_category_is_not_unknown(kind: type, table: Any) -> None:
     city = np.array(["rom"] * ROWS, dtype=object)
     city[:3] = ["oslo", "wien", "bern"]
     X = cities(table, city=pd.Categorical(city))
@@ -223,25 +229,25 @@ def test_63_a_missing_category_is_missing(kind: type, table: Any) -> None:
         return
     model = fitted(kind, gone, table)
     np.testing.assert_array_equal(
-        answers(model, gone), answers(model, gone.astype({"city": object}))
+        predictions(model, gone), predictions(model, gone.astype({"city": object}))
     )
 
 
 @EVERY
 @pytest.mark.parametrize(
-    "levels",
+    "categories",
     [np.array([-5, -1, 7]), np.array([2**31, 2**53 + 1, 2**63 - 1]), np.array([0.5, -0.5, 1e300])],
     ids=["64 negative", "65 beyond 2**31", "64 fractions"],
 )
-def test_any_number_may_be_a_category(kind: type, levels: Any) -> None:
+def test_any_number_may_be_a_category(kind: type, categories: Any) -> None:
     codes = np.arange(ROWS) % 3
-    X, y = levels[codes][:, np.newaxis], side_target(kind, codes == 1)
+    X, y = categories[codes][:, np.newaxis], side_target(kind, codes == 1)
     model = small(kind, categorical_features=[0]).fit(X, y)
-    np.testing.assert_allclose(model.predict(levels[:, np.newaxis]), [0, 1, 0], atol=1e-3)
+    np.testing.assert_allclose(model.predict(categories[:, np.newaxis]), [0, 1, 0], atol=1e-3)
 
 
 @EVERY
-def test_66_67_a_category_with_a_level_a_row_is_fitted(kind: type, table: Any) -> None:
+def test_66_67_a_category_per_row_is_fitted(kind: type, table: Any) -> None:
     ids = np.array([f"id {row}" for row in range(ROWS)], dtype=object)
     X = pd.DataFrame({"x": table.X[:, 0], "id": pd.Categorical(ids)})
     if is_linear(kind):  # as many coefficients as rows
@@ -250,13 +256,13 @@ def test_66_67_a_category_with_a_level_a_row_is_fitted(kind: type, table: Any) -
             model = fitted(kind, X, table)
     else:
         model = fitted(kind, X, table)
-    assert np.isfinite(answers(model, X)).all()
+    assert np.isfinite(predictions(model, X)).all()
 
 
 @EVERY
-def test_66_boosting_does_not_learn_noise_by_heart_from_a_category(kind: type) -> None:
+def test_66_boosting_does_not_overfit_noise_of_a_category(kind: type) -> None:
     if not has(kind, "learning_rate") or is_linear(kind):
-        # Trees that are grown to the end have a leaf a row, and least squares a dummy a level.
+        # Fully grown trees have a leaf per row, and least squares a dummy per category.
         assert is_linear(kind) or not has(kind, "learning_rate")
         return
     rng = np.random.default_rng(1)
@@ -273,20 +279,20 @@ def test_66_boosting_does_not_learn_noise_by_heart_from_a_category(kind: type) -
 
 
 @EVERY
-def test_68_float32_copies_are_predicted_as_their_originals(kind: type) -> None:
+def test_68_float32_copies_have_the_predictions_of_their_originals(kind: type) -> None:
     rng = np.random.default_rng(0)
     X, number = rng.normal(size=(ROWS, 3)), rng.normal(size=ROWS)
     y = (number > 0).astype(int) if classifies(kind) else number
     model = small(kind).fit(X, y)
     single = X.astype(np.float32)
-    if is_linear(kind):  # lines follow every digit
+    if is_linear(kind):  # linear models use every digit
         np.testing.assert_allclose(model.predict(single), model.predict(X), rtol=1e-5, atol=1e-5)
     else:
-        np.testing.assert_array_equal(answers(model, single), answers(model, X))
+        np.testing.assert_array_equal(predictions(model, single), predictions(model, X))
 
 
 def stored_twice(X: Any) -> Any:
-    """The same matrix with cells out of order, and one of them in two parts."""
+    """Return the same matrix with unsorted indices, and one value stored in two parts."""
     turned = scipy.sparse.csr_array(X)
     order = np.concatenate(
         [np.arange(*ends)[::-1] for ends in zip(turned.indptr, turned.indptr[1:], strict=False)]
@@ -313,7 +319,7 @@ def wide_indices(X: Any) -> Any:
 
 @EVERY
 @pytest.mark.parametrize("make", SPARSE.values(), ids=SPARSE)
-def test_a_sparse_matrix_is_what_it_would_be_dense(kind: type, make: Any, table: Any) -> None:
+def test_a_sparse_matrix_equals_its_dense_copy(kind: type, make: Any, table: Any) -> None:
     dense = np.where(table.X > 2500, table.X, 0.0)
     X = make(dense)
     if is_linear(kind):
@@ -326,8 +332,8 @@ def test_a_sparse_matrix_is_what_it_would_be_dense(kind: type, make: Any, table:
             fitted(kind, X, table)
         params = {"split": "histogram"}
     model, plain = fitted(kind, X, table, **params), fitted(kind, dense, table, **params)
-    np.testing.assert_array_equal(answers(model, dense), answers(plain, dense))
-    np.testing.assert_array_equal(answers(plain, X), answers(plain, dense))
+    np.testing.assert_array_equal(predictions(model, dense), predictions(plain, dense))
+    np.testing.assert_array_equal(predictions(plain, X), predictions(plain, dense))
 
 
 def read_only(X: Any) -> Any:
@@ -348,10 +354,10 @@ MEMORY = {
 
 @EVERY
 @pytest.mark.parametrize("make", MEMORY.values(), ids=MEMORY)
-def test_memory_does_not_matter(kind: type, make: Any, table: Any) -> None:
+def test_memory_layout_does_not_matter(kind: type, make: Any, table: Any) -> None:
     model, plain = fitted(kind, make(table.X), table), fitted(kind, table.X, table)
-    np.testing.assert_array_equal(answers(model, table.X), answers(plain, table.X))
-    np.testing.assert_array_equal(answers(plain, make(table.X)), answers(plain, table.X))
+    np.testing.assert_array_equal(predictions(model, table.X), predictions(plain, table.X))
+    np.testing.assert_array_equal(predictions(plain, make(table.X)), predictions(plain, table.X))
 
 
 @EVERY
@@ -359,11 +365,13 @@ def test_72_a_memory_map_is_read(kind: type, table: Any, tmp_path: Any) -> None:
     np.save(tmp_path / "x.npy", table.X)
     X = np.load(tmp_path / "x.npy", mmap_mode="r")
     model = fitted(kind, X, table)
-    np.testing.assert_array_equal(answers(model, X), answers(fitted(kind, table.X, table), table.X))
+    np.testing.assert_array_equal(
+        predictions(model, X), predictions(fitted(kind, table.X, table), table.X)
+    )
 
 
 @EVERY
-def test_74_nothing_is_changed_in_what_was_passed(kind: type, table: Any, frame: Any) -> None:
+def test_74_arguments_are_not_modified(kind: type, table: Any, frame: Any) -> None:
     X, y, weight = table.X.copy(), labelled(kind, table).copy(), 0.5 + np.arange(ROWS) % 3
     model = small(kind).fit(X, y, sample_weight=weight)
     model.predict(X)[:] = 0
@@ -376,17 +384,17 @@ def test_74_nothing_is_changed_in_what_was_passed(kind: type, table: Any, frame:
 
 
 @EVERY
-def test_75_a_row_is_predicted_the_same_in_any_company(kind: type, table: Any) -> None:
+def test_75_a_prediction_does_not_depend_on_other_rows(kind: type, table: Any) -> None:
     X = make_table(ROWS, seed=4, missing=not is_linear(kind)).X
     model = fitted(kind, table.X, table)
-    whole = answers(model, X)
+    whole = predictions(model, X)
     for size in (1, 7, 33):
-        parts = [answers(model, X[start : start + size]) for start in range(0, ROWS, size)]
+        parts = [predictions(model, X[start : start + size]) for start in range(0, ROWS, size)]
         np.testing.assert_array_equal(np.concatenate(parts), whole)
 
 
 @EVERY
-def test_75_a_category_is_predicted_the_same_in_any_company(kind: type, table: Any) -> None:
+def test_75_the_category_of_a_row_does_not_depend_on_other_rows(kind: type, table: Any) -> None:
     code = hashed(ROWS, 5, 3)
     X = pd.DataFrame(
         {
@@ -399,37 +407,37 @@ def test_75_a_category_is_predicted_the_same_in_any_company(kind: type, table: A
         }
     )
     model = fitted(kind, X, table, categorical_features=list(X.columns))
-    if not is_linear(kind):  # which refuse what they have not seen, in any company
+    if not is_linear(kind):  # which refuse unknown categories in any batch
         X = X.astype(object)
         for place, column in enumerate(X.columns):
             X.loc[5 * place, column] = [None, "atlantis", 0.125][place % 3]
             X.loc[5 * place + 1, column] = "thule"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnknownCategoryWarning)
-        whole = answers(model, X)
-        alone = [answers(model, X.iloc[row : row + 1]) for row in range(0, 26, 5)]
+        whole = predictions(model, X)
+        alone = [predictions(model, X.iloc[row : row + 1]) for row in range(0, 26, 5)]
     np.testing.assert_array_equal(np.concatenate(alone), whole[:26:5])
 
 
 @EVERY
-def test_76_nothing_is_known_before_fit(kind: type, table: Any) -> None:
+def test_76_use_before_fit_is_an_error(kind: type, table: Any) -> None:
     with pytest.raises(NotFittedError, match=rf"{kind.__name__} instance is not fitted yet"):
         small(kind).predict(table.X)
 
 
 @EVERY
-def test_a_failed_fit_leaves_the_estimator_as_it_was(kind: type, table: Any, frame: Any) -> None:
+def test_a_failed_fit_leaves_the_estimator_unchanged(kind: type, table: Any, frame: Any) -> None:
     model = fitted(kind, table.X, table)
-    before = answers(model, table.X)
+    before = predictions(model, table.X)
     with pytest.raises(ValueError, match="NaN"):
         model.fit(frame[["a", "b"]], np.full(ROWS, np.nan))
     assert model.n_features_in_ == 5
     assert not hasattr(model, "feature_names_in_")
-    np.testing.assert_array_equal(answers(model, table.X), before)
+    np.testing.assert_array_equal(predictions(model, table.X), before)
 
 
 @EVERY
-def test_whatever_a_fitted_model_has_can_be_used(kind: type, table: Any) -> None:
+def test_every_public_attribute_of_a_fitted_model_can_be_used(kind: type, table: Any) -> None:
     model = fitted(kind, table.X, table)
     for name in dir(model):
         if name.startswith("_") or not hasattr(model, name):
@@ -455,10 +463,10 @@ def test_77_nullable_columns_are_read(kind: type, table: Any) -> None:
     whole = np.floor(table.X).astype(int)
     X = pd.DataFrame(whole, columns=NAMES).astype("Int64")
     model = fitted(kind, X, table)
-    np.testing.assert_array_equal(answers(model, X), answers(model, X.astype("int64")))
+    np.testing.assert_array_equal(predictions(model, X), predictions(model, X.astype("int64")))
     if has(kind, "learner") or not is_linear(kind):
         X.loc[3, "a"] = pd.NA
-        assert np.isfinite(answers(model, X)).all()
+        assert np.isfinite(predictions(model, X)).all()
     else:
         X.loc[3, "a"] = pd.NA
         with pytest.raises(ValueError, match=re.escape("'a' is missing (NaN) at row 3")):

@@ -1,7 +1,6 @@
 """The catalogue of faults, 84 to 106: processes, threads and files, for every estimator.
 
-What is about the core or the file format alone is in `test_process` and `test_model_file*`; here is
-what every estimator must hold to.
+Tests of the core or the file format alone are in `test_process` and `test_model_file*`.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ import numpy as np
 import pytest
 
 import stagewise
-from estimators.every import EVERY, PUBLIC, answers, has, labelled, small
-from estimators.processes import play
+from estimators.every import EVERY, PUBLIC, has, labelled, predictions, small
+from estimators.processes import run_in_process
 from estimators.tables import make_table
 from stagewise import ModelFormatError
 
@@ -37,21 +36,21 @@ def fitted(kind: type, table: Any, **params: Any) -> Any:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_84_a_child_forked_after_a_fit_can_fit_and_predict() -> None:
-    assert play("every_estimator_forked") == {kind.__name__: True for kind in PUBLIC}
+    assert run_in_process("every_estimator_forked") == {kind.__name__: True for kind in PUBLIC}
 
 
 @EVERY
-def test_88_89_threads_may_fit_beside_one_another_and_predict_with_one_model(
+def test_88_89_threads_may_fit_in_parallel_and_predict_with_one_model(
     kind: type, table: Any
 ) -> None:
     model = fitted(kind, table)
-    expected, start = answers(fitted(kind, table), table.X), threading.Barrier(4)
+    expected, start = predictions(fitted(kind, table), table.X), threading.Barrier(4)
 
     def work(place: int) -> bool:
         start.wait()
-        own = answers(fitted(kind, table), table.X)
-        said = answers(model, table.X[place:])
-        return np.array_equal(own, expected) and np.array_equal(said, expected[place:])
+        own = predictions(fitted(kind, table), table.X)
+        part = predictions(model, table.X[place:])
+        return np.array_equal(own, expected) and np.array_equal(part, expected[place:])
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(work, range(4))) == [True] * 4
@@ -59,18 +58,18 @@ def test_88_89_threads_may_fit_beside_one_another_and_predict_with_one_model(
 
 @EVERY
 def test_89_the_number_of_threads_does_not_matter(kind: type, table: Any) -> None:
-    if not has(kind, "n_jobs"):  # least squares works in one
+    if not has(kind, "n_jobs"):  # least squares uses one thread
         assert not has(kind, "n_estimators")
         return
     one, three = fitted(kind, table, n_jobs=1), fitted(kind, table, n_jobs=3)
     assert one.fingerprint() == three.fingerprint()
-    np.testing.assert_array_equal(answers(one, table.X), answers(three, table.X))
+    np.testing.assert_array_equal(predictions(one, table.X), predictions(three, table.X))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
-def test_92_fits_of_every_estimator_do_not_grow_the_process() -> None:
-    # 8 fits of 18 estimators of a table of 16 KiB, each with its model: a leak of one is MiBs.
-    assert play("fits_of_every_estimator") < 2.0
+def test_92_memory_does_not_grow_with_the_number_of_fits() -> None:
+    # 8 fits of 18 estimators of a table of 16 KiB, each with its model: a leak would be MiBs.
+    assert run_in_process("fits_of_every_estimator") < 2.0
 
 
 @EVERY
@@ -81,7 +80,7 @@ def test_87_a_time_limit_ends_a_fit_early(kind: type, table: Any) -> None:
         return
     model = fitted(kind, table, n_estimators=10_000, time_limit=1e-6)
     assert 1 <= model.n_iter_ < 10_000
-    assert np.isfinite(answers(model, table.X)).all()
+    assert np.isfinite(predictions(model, table.X)).all()
 
 
 # ---- files and pickles --------------------------------------------------------------------------
@@ -90,16 +89,16 @@ def test_87_a_time_limit_ends_a_fit_early(kind: type, table: Any) -> None:
 @EVERY
 def test_105_pickles_and_copies_predict_the_same(kind: type, table: Any) -> None:
     model = fitted(kind, table)
-    for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
-        np.testing.assert_array_equal(answers(twin, table.X), answers(model, table.X))
-        assert twin.get_params().keys() == model.get_params().keys()
-        assert twin.fingerprint() == model.fingerprint()
+    for copied in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        np.testing.assert_array_equal(predictions(copied, table.X), predictions(model, table.X))
+        assert copied.get_params().keys() == model.get_params().keys()
+        assert copied.fingerprint() == model.fingerprint()
 
 
 def saved(kind: type, table: Any, path: Any) -> bytes | None:
-    """Return the file of a model; None, after a look at the words, if it can have none."""
+    """Return the bytes of a model file; None, after a check of the error, if it has none."""
     model = fitted(kind, table)
-    if has(kind, "estimator"):  # members may be estimators of others
+    if has(kind, "estimator"):  # base estimators may be of other libraries
         with pytest.raises(ValueError, match=r"cannot be saved.*Pickle it instead"):
             model.save(path)
         assert not path.exists()
@@ -109,7 +108,7 @@ def saved(kind: type, table: Any, path: Any) -> bytes | None:
 
 
 @EVERY
-def test_104_a_file_comes_back_under_any_name(kind: type, table: Any, tmp_path: Any) -> None:
+def test_104_a_file_can_be_loaded_under_any_name(kind: type, table: Any, tmp_path: Any) -> None:
     path = tmp_path / "größe 日本 😀.stgw"
     if saved(kind, table, path) is None:
         return
@@ -118,7 +117,7 @@ def test_104_a_file_comes_back_under_any_name(kind: type, table: Any, tmp_path: 
         assert type(again) is kind
         model = fitted(kind, table)
         assert again.fingerprint() == model.fingerprint()
-        np.testing.assert_array_equal(answers(again, table.X), answers(model, table.X))
+        np.testing.assert_array_equal(predictions(again, table.X), predictions(model, table.X))
         assert again.n_features_in_ == 5
 
 
@@ -142,7 +141,7 @@ def test_95_101_damaged_files_are_refused(kind: type, table: Any, tmp_path: Any)
 
 
 @EVERY
-def test_102_a_save_that_fails_leaves_the_old_file(kind: type, table: Any, tmp_path: Any) -> None:
+def test_102_a_failed_save_leaves_the_old_file(kind: type, table: Any, tmp_path: Any) -> None:
     path = tmp_path / "m.stgw"
     data = saved(kind, table, path)
     if data is None:
@@ -155,7 +154,7 @@ def test_102_a_save_that_fails_leaves_the_old_file(kind: type, table: Any, tmp_p
 
 
 @EVERY
-def test_106_a_fit_that_is_continued_is_the_uninterrupted_one(kind: type, table: Any) -> None:
+def test_106_a_continued_fit_equals_the_uninterrupted_one(kind: type, table: Any) -> None:
     if not has(kind, "warm_start"):
         with pytest.raises(TypeError, match="warm_start"):
             kind(warm_start=True)
@@ -165,5 +164,5 @@ def test_106_a_fit_that_is_continued_is_the_uninterrupted_one(kind: type, table:
     model = small(kind, n_estimators=4, warm_start=True).fit(table.X, y)
     model = pickle.loads(pickle.dumps(model))
     model.set_params(n_estimators=9).fit(table.X, y)
-    np.testing.assert_array_equal(answers(model, table.X), answers(whole, table.X))
+    np.testing.assert_array_equal(predictions(model, table.X), predictions(whole, table.X))
     assert model.fingerprint() == whole.fingerprint()

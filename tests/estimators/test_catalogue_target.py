@@ -1,7 +1,6 @@
 """The catalogue of faults, 28 to 50: targets, labels and weights, for every estimator.
 
-Numbers have a scale and an offset, labels have neither: what is a question of the one kind has a
-stated answer for the other.
+Numbers have a scale and an offset, labels have neither: each case has an expected result for both.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import DataConversionWarning
 
-from estimators.every import EVERY, answers, classifies, has, is_linear, labelled, small
+from estimators.every import EVERY, classifies, has, is_linear, labelled, predictions, small
 from estimators.tables import make_table
 
 ROWS = 60
@@ -32,10 +31,10 @@ def spoiled(values: Any, what: Any, row: int = 7) -> np.ndarray:
 
 
 def explained(model: Any, X: Any, y: np.ndarray) -> float:
-    """Return R², measured on y divided by its size, so that squares cannot overflow."""
+    """Return R² of y divided by its size, so that squares cannot overflow."""
     size = np.abs(y).max()
-    said, z = model.predict(X) / size, y / size
-    return float(1.0 - np.mean((said - z) ** 2) / np.mean((z - z.mean()) ** 2))
+    predicted, z = model.predict(X) / size, y / size
+    return float(1.0 - np.mean((predicted - z) ** 2) / np.mean((z - z.mean()) ** 2))
 
 
 TARGETS = {
@@ -53,15 +52,15 @@ TARGETS = {
 
 @EVERY
 @pytest.mark.parametrize(("make", "words"), TARGETS.values(), ids=TARGETS)
-def test_a_wrong_target_is_named(kind: type, make: Any, words: str, table: Any) -> None:
+def test_error_names_an_invalid_target(kind: type, make: Any, words: str, table: Any) -> None:
     with pytest.raises((ValueError, TypeError), match=words):
         small(kind).fit(table.X, make(table.two.astype(float)))
 
 
 @EVERY
-def test_30_targets_are_refused_only_if_their_range_is_no_double(kind: type, table: Any) -> None:
+def test_30_targets_are_refused_only_if_their_range_is_not_finite(kind: type, table: Any) -> None:
     wide, narrow = (np.where(table.two == 1, v, -v) for v in (1.7e308, 8e307))
-    if classifies(kind):  # whole floats, as all of this size are, are labels
+    if classifies(kind):  # integral floats, as all of this size are, are labels
         model = small(kind).fit(table.X, wide)
         assert model.classes_.tolist() == [-1.7e308, 1.7e308]
         return
@@ -88,7 +87,7 @@ FACTORS = {
 
 @EVERY
 @pytest.mark.parametrize("factor", FACTORS.values(), ids=FACTORS)
-def test_the_unit_of_y_does_not_matter(kind: type, factor: float, table: Any) -> None:
+def test_y_scale_does_not_matter(kind: type, factor: float, table: Any) -> None:
     y = (table.number + 0.5) * factor
     if classifies(kind):
         with pytest.raises(ValueError, match=NO_LABELS):
@@ -101,7 +100,7 @@ def test_the_unit_of_y_does_not_matter(kind: type, factor: float, table: Any) ->
 
 @EVERY
 @pytest.mark.parametrize("offset", [1e7, 1e8, 1e9, -1e12], ids="34 y plus {:g}".format)
-def test_the_offset_of_y_does_not_matter(kind: type, offset: float, table: Any) -> None:
+def test_y_offset_does_not_matter(kind: type, offset: float, table: Any) -> None:
     y = table.number + 0.5
     if classifies(kind):
         with pytest.raises(ValueError, match=NO_LABELS):
@@ -114,19 +113,19 @@ def test_the_offset_of_y_does_not_matter(kind: type, offset: float, table: Any) 
 
 @EVERY
 @pytest.mark.parametrize("start", [2**24, 2**52], ids="35 targets beyond {}".format)
-def test_whole_targets_beyond_float32_are_told_apart(kind: type, start: int) -> None:
+def test_integer_targets_beyond_float32_are_distinguished(kind: type, start: int) -> None:
     side = np.arange(ROWS) % 2
     model = small(kind).fit(side[:, np.newaxis], start + side)
-    said = model.predict([[0], [1]])
+    predicted = model.predict([[0], [1]])
     if is_linear(kind) and start == 2**52:  # a line goes through the mean, which is rounded here
-        np.testing.assert_allclose(said - start, [0, 1], atol=1)
+        np.testing.assert_allclose(predicted - start, [0, 1], atol=1)
         return
-    np.testing.assert_array_equal(np.rint(said), [start, start + 1])
+    np.testing.assert_array_equal(np.rint(predicted), [start, start + 1])
 
 
 @EVERY
 @pytest.mark.parametrize("value", [0, -3, 2**40], ids="36 37 all {}".format)
-def test_a_target_of_one_value_gives_a_constant_and_a_warning(
+def test_a_constant_target_gives_a_constant_and_a_warning(
     kind: type, value: int, table: Any
 ) -> None:
     words = "y has only one class" if classifies(kind) else "y has only one value"
@@ -149,15 +148,15 @@ def test_a_target_of_one_value_gives_a_constant_and_a_warning(
         np.array([-1.0, 1.0]),
         np.array([-1.0, 1.0], dtype=np.float16),
     ],
-    ids=["38 whole numbers", "38 text", "38 truth values", "38 whole floats", "38 halves"],
+    ids=["38 integers", "38 text", "38 booleans", "38 integral floats", "38 halves"],
 )
-def test_labels_come_back_in_their_own_type(kind: type, labels: Any, table: Any) -> None:
+def test_labels_keep_their_type(kind: type, labels: Any, table: Any) -> None:
     y = labels[table.many % len(labels)]
     if not classifies(kind):
         if labels.dtype.kind == "U":
             with pytest.raises(ValueError, match=r"y holds the text .* Use a classifier"):
                 small(kind).fit(table.X, y)
-        else:  # truth values are the numbers 0 and 1
+        else:  # booleans are the numbers 0 and 1
             assert small(kind).fit(table.X, y).predict(table.X).dtype == np.float64
         return
     model = small(kind).fit(table.X, y)
@@ -176,13 +175,13 @@ def test_38_labels_of_two_types_are_refused(kind: type, table: Any) -> None:
 
 
 @EVERY
-def test_39_a_column_vector_is_taken_with_a_warning(kind: type, table: Any) -> None:
+def test_39_a_column_vector_is_accepted_with_a_warning(kind: type, table: Any) -> None:
     y = labelled(kind, table)
     with pytest.warns(DataConversionWarning, match="column-vector y"):
         model = small(kind).fit(table.X, y[:, np.newaxis])
     assert model.predict(table.X).shape == (ROWS,)
     np.testing.assert_array_equal(
-        answers(model, table.X), answers(small(kind).fit(table.X, y), table.X)
+        predictions(model, table.X), predictions(small(kind).fit(table.X, y), table.X)
     )
 
 
@@ -200,55 +199,55 @@ WEIGHTS = {
 
 @EVERY
 @pytest.mark.parametrize(("make", "words"), WEIGHTS.values(), ids=WEIGHTS)
-def test_wrong_weights_are_named(kind: type, make: Any, words: str, table: Any) -> None:
+def test_error_names_invalid_weights(kind: type, make: Any, words: str, table: Any) -> None:
     with pytest.raises((ValueError, TypeError), match=f"(?i)sample.?weight.*{words}|{words}"):
         small(kind).fit(table.X, labelled(kind, table), sample_weight=make(np.ones(ROWS)))
 
 
 @EVERY
-def test_45_weight_zero_is_absence_to_the_bit(kind: type, table: Any) -> None:
+def test_45_weight_zero_equals_absence_to_the_bit(kind: type, table: Any) -> None:
     y, weight = labelled(kind, table), (np.arange(ROWS) % 4 > 0).astype(float)
     X = table.X.copy()
-    X[::4] = 1e6  # what nobody counts teaches no range either
+    X[::4] = 1e6  # rows of weight 0 must not change the range either
     kept = weight > 0
     absent = small(kind).fit(X[kept], y[kept])
     zero = small(kind).fit(X, y, sample_weight=weight)
-    np.testing.assert_array_equal(answers(zero, table.X), answers(absent, table.X))
+    np.testing.assert_array_equal(predictions(zero, table.X), predictions(absent, table.X))
 
 
 @EVERY
 @pytest.mark.parametrize("factor", [2.0, 3.0, 1e-6, 1e200], ids="46 weights times {:g}".format)
-def test_of_weights_that_are_no_counts_only_ratios_matter(
-    kind: type, factor: float, table: Any
-) -> None:
+def test_only_ratios_of_fractional_weights_matter(kind: type, factor: float, table: Any) -> None:
     y, weight = labelled(kind, table), 0.1 + (np.arange(ROWS) % 7) / 6.3
     plain = small(kind).fit(table.X, y, sample_weight=weight)
     scaled = small(kind).fit(table.X, y, sample_weight=factor * weight)
-    np.testing.assert_allclose(answers(scaled, table.X), answers(plain, table.X), rtol=1e-6)
+    np.testing.assert_allclose(predictions(scaled, table.X), predictions(plain, table.X), rtol=1e-6)
 
 
 @EVERY
-def test_46_one_weight_for_all_that_is_no_count_is_none(kind: type, table: Any) -> None:
+def test_46_a_constant_fractional_weight_equals_no_weight(kind: type, table: Any) -> None:
     y = labelled(kind, table)
     plain, weighted = small(kind).fit(table.X, y), small(kind).fit(table.X, y, np.full(ROWS, 1e-6))
-    np.testing.assert_array_equal(answers(weighted, table.X), answers(plain, table.X))
+    np.testing.assert_array_equal(predictions(weighted, table.X), predictions(plain, table.X))
 
 
 @EVERY
-def test_47_whole_weights_are_copies_of_rows(kind: type, table: Any) -> None:
+def test_47_integer_weights_equal_copies_of_rows(kind: type, table: Any) -> None:
     y, times = labelled(kind, table), 1 + np.arange(ROWS) % 3
-    # A forest draws rows with their weights, so its bags of copies are others.
+    # A forest draws rows with their weights, so its bags of copies differ.
     all_rows = {"bootstrap": False, "oob_score": False} if has(kind, "bootstrap") else {}
     weighted = small(kind, **all_rows).fit(table.X, y, sample_weight=times)
     twice = small(kind, **all_rows).fit(np.repeat(table.X, times, axis=0), np.repeat(y, times))
-    np.testing.assert_allclose(answers(weighted, table.X), answers(twice, table.X), rtol=1e-9)
+    np.testing.assert_allclose(
+        predictions(weighted, table.X), predictions(twice, table.X), rtol=1e-9
+    )
 
 
 @EVERY
-def test_49_a_validation_label_that_training_lacks_is_named(kind: type, table: Any) -> None:
+def test_49_error_names_a_validation_label_that_is_not_in_training(kind: type, table: Any) -> None:
     y = labelled(kind, table)
     if "X_val" not in inspect.signature(kind.fit).parameters:
-        # Committees and least squares stop by no held-out rows, and have no such argument.
+        # Bagging and least squares have no validation set.
         assert has(kind, "estimator") or is_linear(kind)
         with pytest.raises(TypeError, match="unexpected keyword argument 'X_val'"):
             small(kind).fit(table.X, y, X_val=table.X, y_val=y)
@@ -257,7 +256,7 @@ def test_49_a_validation_label_that_training_lacks_is_named(kind: type, table: A
     if has(kind, "pruning"):
         held |= {"params": {"pruning": "early_stopping"}}
     params = held.pop("params", {})
-    if not classifies(kind):  # any number may come up
+    if not classifies(kind):  # any number is a valid target
         held["y_val"] = y + 1.0
         small(kind, **params).fit(table.X, y, **held)
         return
@@ -275,7 +274,7 @@ LOSSES = {
 
 @EVERY
 @pytest.mark.parametrize(("params", "value", "words"), LOSSES.values(), ids=LOSSES)
-def test_a_target_outside_the_domain_of_the_loss_is_named(
+def test_error_names_a_target_outside_the_domain_of_the_loss(
     kind: type, params: dict[str, Any], value: float, words: str, table: Any
 ) -> None:
     if not has(kind, "loss"):

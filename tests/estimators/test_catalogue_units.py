@@ -1,7 +1,7 @@
 """The catalogue of faults, 3 to 5 and 31 to 34: units of X and y, for the ways to fit a number.
 
-`test_catalogue_target` has every estimator as it comes; here are the options that square, sum or
-compare numbers in a way of their own.
+`test_catalogue_target` has every estimator with its defaults; here are the options that square, sum
+or compare numbers in other ways.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ MODELS: dict[str, Any] = {
     "steps, folds": StagewiseLinearRegressor(early_stopping=3, n_jobs=1),
     "bags, stopped": BaggingRegressor(early_stopping=True, n_estimators=10, n_jobs=1),
     "bags, weighted": BaggingRegressor(combine="weighted", n_estimators=5, n_jobs=1),
-    "a committee of folds": BaggingRegressor(
+    "cross-validation committee": BaggingRegressor(
         GradientBoostingRegressor(**FEW), sampling="folds", cv=3, n_jobs=1
     ),
     "a tree of medians": DecisionTreeRegressor(criterion="absolute_error", n_jobs=1),
@@ -81,27 +81,27 @@ def plain(table: Any) -> dict[str, np.ndarray]:
 
 @EACH
 @pytest.mark.parametrize("factor", [1e-300, 1e-30, 1e-5, 1e20, 1e150, 1e300])
-def test_the_unit_of_y_does_not_matter(name: str, factor: float, table: Any, plain: Any) -> None:
-    said = clone(MODELS[name]).fit(table.X, table.number * factor).predict(table.X)
-    wrong = np.abs(said / factor - plain[name]).mean()
+def test_y_scale_does_not_matter(name: str, factor: float, table: Any, plain: Any) -> None:
+    predicted = clone(MODELS[name]).fit(table.X, table.number * factor).predict(table.X)
+    wrong = np.abs(predicted / factor - plain[name]).mean()
     assert wrong < 1e-3 * table.number.std()
 
 
 @EACH
 @pytest.mark.parametrize("offset", [1e7, 1e9, -1e12])
-def test_the_offset_of_y_does_not_matter(name: str, offset: float, table: Any, plain: Any) -> None:
-    said = clone(MODELS[name]).fit(table.X, table.number + offset).predict(table.X)
-    wrong = np.abs(said - offset - plain[name]).mean()
+def test_y_offset_does_not_matter(name: str, offset: float, table: Any, plain: Any) -> None:
+    predicted = clone(MODELS[name]).fit(table.X, table.number + offset).predict(table.X)
+    wrong = np.abs(predicted - offset - plain[name]).mean()
     assert wrong < 1e-3 * table.number.std()
 
 
 @EACH
 @pytest.mark.parametrize("factor", [2.0**-1010, 2.0**-500, 2.0**500, 2.0**1000])
-def test_the_unit_of_x_does_not_matter(name: str, factor: float, table: Any, plain: Any) -> None:
+def test_x_scale_does_not_matter(name: str, factor: float, table: Any, plain: Any) -> None:
     X, model = table.X * factor, clone(MODELS[name])
-    said = model.fit(X, table.number).predict(X)
+    predicted = model.fit(X, table.number).predict(X)
     if is_linear(type(model)):
-        np.testing.assert_allclose(said, plain[name], rtol=1e-9)
+        np.testing.assert_allclose(predicted, plain[name], rtol=1e-9)
     else:
-        wrong = np.abs(said - plain[name]).mean()
+        wrong = np.abs(predicted - plain[name]).mean()
         assert wrong < 1e-3 * table.number.std()

@@ -56,7 +56,7 @@ def target(kind, table):
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_every_estimator_of_trees_learns_from_categories(kind, table):
+def test_every_tree_estimator_learns_from_categories(kind, table):
     X, y = frame(table), target(kind, table)
     model = small(kind).fit(X, y)
     assert model.model_.features.n_categories_per_feature() == [0, 7]
@@ -71,21 +71,21 @@ def test_every_estimator_of_trees_learns_from_categories(kind, table):
 
 
 @pytest.mark.parametrize("name", ["categorical_features", "handle_unknown"])
-def test_other_learners_have_no_use_for_them(name, table):
+def test_categorical_parameters_without_effect_are_refused(name, table):
     value = {"categorical_features": [0], "handle_unknown": "error"}[name]
     model = StagewiseRegressor(learner=LinearRegression(), **{name: value})
     with pytest.raises(InvalidParameterError, match=f"{name!r} .* has no effect"):
         model.fit(table.X[:, :1], table.number)
 
 
-def test_a_level_is_told_from_another(table):
+def test_two_categories_are_separated(table):
     y = np.array([float(city in ("rom", "lima")) for city in cities(table)])
     model = quick(GradientBoostingRegressor).fit(frame(table)[["city"]], y)
-    answer = dict(zip(NAMES, model.predict(pd.DataFrame({"city": NAMES})), strict=True))
-    assert min(answer["rom"], answer["lima"]) > max(answer["oslo"], answer["wien"])
+    predicted = dict(zip(NAMES, model.predict(pd.DataFrame({"city": NAMES})), strict=True))
+    assert min(predicted["rom"], predicted["lima"]) > max(predicted["oslo"], predicted["wien"])
 
 
-def test_scikit_learn_is_told_who_takes_categories():
+def test_tags_state_which_estimators_accept_categories():
     assert GradientBoostingRegressor().__sklearn_tags__().input_tags.categorical
     assert StagewiseRegressor().__sklearn_tags__().input_tags.categorical
     other = StagewiseRegressor(learner=LinearRegression())
@@ -100,11 +100,11 @@ def test_scikit_learns_folds_keep_categories(table):
 # ---- the parameter ------------------------------------------------------------------------------
 
 
-def test_names_places_and_masks_mean_the_same(table):
+def test_names_positions_and_masks_mean_the_same(table):
     X = frame(table).astype({"city": object})
     prints = {
-        fitted(X, table, categorical_features=asked).fingerprint()
-        for asked in (
+        fitted(X, table, categorical_features=selected).fingerprint()
+        for selected in (
             *("text", ["city"], ("city",), [1], [np.int64(1)], [False, True]),
             *(np.array([False, True]), np.array([1]), np.array(["city"]), X.columns[1:]),
         )
@@ -138,7 +138,7 @@ def test_every_library_gives_the_same_model(table):
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("selected", "words"),
     [
         (["town"], "'town', which X does not have"),
         ([5], "column 5, and X has 2 columns"),
@@ -146,14 +146,14 @@ def test_every_library_gives_the_same_model(table):
         (["city", "city"], "'city' twice"),
     ],
 )
-def test_columns_that_are_not_there_are_named(asked, words, table):
+def test_error_names_columns_that_do_not_exist(selected, words, table):
     with pytest.raises(ValueError, match=words):
-        fitted(frame(table), table, categorical_features=asked)
+        fitted(frame(table), table, categorical_features=selected)
 
 
-def test_a_clone_and_a_file_have_the_parameters(table, tmp_path):
-    asked = np.array([False, True])
-    model = fitted(frame(table), table, categorical_features=asked, handle_unknown="prior")
+def test_a_clone_and_a_file_keep_the_parameters(table, tmp_path):
+    selected = np.array([False, True])
+    model = fitted(frame(table), table, categorical_features=selected, handle_unknown="prior")
     model.save(tmp_path / "m.stgw")
     loaded = stagewise.load(tmp_path / "m.stgw")
     assert loaded.categorical_features == [False, True]
@@ -161,12 +161,12 @@ def test_a_clone_and_a_file_have_the_parameters(table, tmp_path):
     assert loaded.fit(frame(table), table.number).fingerprint() == model.fingerprint()
 
 
-# ---- laws ---------------------------------------------------------------------------------------
+# ---- invariants ---------------------------------------------------------------------------------
 
 
 def test_codes_and_order_of_categories_do_not_matter(table):  # fault 60
     city = cities(table)
-    orders = [sorted(NAMES), sorted(NAMES, reverse=True), ["nobody", *NAMES, "else"]]
+    orders = [sorted(NAMES), sorted(NAMES, reverse=True), ["unused", *NAMES, "other"]]
     models = [fitted(frame(table, pd.Categorical(city, order)), table) for order in orders]
     assert len({model.fingerprint() for model in models}) == 1
     assert len({encode(model.model_) for model in models}) == 1
@@ -189,9 +189,9 @@ def test_threads_do_not_matter(n_jobs, table):
     assert fitted(X, table, n_jobs=n_jobs).fingerprint() == fitted(X, table).fingerprint()
 
 
-def test_weights_are_counts(table):
+def test_weights_equal_repeated_rows(table):
     X, weight = frame(table), np.arange(ROWS) % 3
-    # A level that only rows of weight zero hold is no level.
+    # A category that only rows of weight zero have is no category.
     X["city"] = X["city"].cat.add_categories(["nowhere"])
     X.loc[weight == 0, "city"] = "nowhere"
     weighted = quick(GradientBoostingRegressor).fit(X, table.number, weight)
@@ -201,7 +201,7 @@ def test_weights_are_counts(table):
     assert "nowhere" not in weighted.model_.features[1].categories.values
 
 
-def test_rows_are_predicted_one_by_one_as_together(table):
+def test_rows_are_predicted_alone_as_in_a_batch(table):
     X = frame(table)
     model = fitted(X, table)
     together = model.predict(X)
@@ -232,7 +232,7 @@ def test_text_columns_are_categorical_or_refused(table):  # fault 21
     assert fitted(X, table, categorical_features="text").predict(X).shape == (ROWS,)
 
 
-def test_types_are_told_apart_in_mixed_columns(table):  # fault 24
+def test_types_are_distinguished_in_mixed_columns(table):  # fault 24
     codes = np.nan_to_num(table.X[:, 1], nan=-1).astype(int)
     values = {-1: None, 0: 1, 1: "1", 2: 2.5, 3: "2.5", 4: True, 5: float("nan"), 6: "True"}
     X = np.empty((ROWS, 1), dtype=object)
@@ -245,7 +245,7 @@ def test_types_are_told_apart_in_mixed_columns(table):  # fault 24
 
 
 @pytest.mark.parametrize("form", ["int64", "float32", "Int64", "object", "str", "category"])
-def test_what_was_a_category_may_be_plain_at_predict(form, table):  # fault 62
+def test_a_category_type_may_be_another_type_at_predict(form, table):  # fault 62
     codes = np.nan_to_num(table.X[:, 1]).astype(int)
     X = pd.DataFrame({"x": table.X[:, 0], "c": pd.Categorical(codes)})
     model = fitted(X, table)
@@ -254,7 +254,7 @@ def test_what_was_a_category_may_be_plain_at_predict(form, table):  # fault 62
     )
 
 
-def test_what_was_text_may_be_integers_at_predict(table):  # fault 62
+def test_text_may_be_integers_at_predict(table):  # fault 62
     codes = np.nan_to_num(table.X[:, 1]).astype(int)
     X = pd.DataFrame({"x": table.X[:, 0], "c": codes.astype(str)})
     model = fitted(X, table, categorical_features=["c"])
@@ -287,16 +287,16 @@ def test_codes_of_any_size_and_sign_are_exact(first, table):  # faults 64, 65
     assert plain.model_.features.n_categories_per_feature() == [3]
 
 
-def test_many_levels_are_levels(table):
+def test_many_categories_are_supported(table):
     X = pd.DataFrame({"id": [f"id {n}" for n in range(ROWS)]})
     model = fitted(X, table, categorical_features="text")
     assert model.model_.features.n_categories_per_feature() == [ROWS]
 
 
-# ---- kinds that changed -------------------------------------------------------------------------
+# ---- changed column types -----------------------------------------------------------------------
 
 
-def test_a_frame_that_does_not_fit_is_refused(table):
+def test_a_frame_with_other_column_types_is_refused(table):
     X = frame(table)
     model = fitted(X, table)
     with pytest.warns(
@@ -312,10 +312,10 @@ def test_a_frame_that_does_not_fit_is_refused(table):
 # ---- continuing, saving -------------------------------------------------------------------------
 
 
-def test_a_continued_fit_is_an_uninterrupted_one(table):
+def test_a_continued_fit_equals_an_uninterrupted_one(table):
     X = frame(table)
     model = quick(GradientBoostingRegressor, warm_start=True).fit(X, table.number)
-    text = X.astype({"city": object})  # what the model knows of the columns decides
+    text = X.astype({"city": object})  # the column types of the model are used
     model.set_params(n_estimators=15).fit(text, table.number)
     whole = quick(GradientBoostingRegressor, n_estimators=15).fit(X, table.number)
     assert model.fingerprint() == whole.fingerprint()
@@ -328,13 +328,13 @@ def test_a_continued_fit_is_an_uninterrupted_one(table):
     assert model.fit_report_["unknown_category_counts"] == {"city": cities(table).count("rom")}
 
 
-def test_folds_learn_with_categories(table):
+def test_cross_validation_learns_from_categories(table):
     X = frame(table)
     model = fitted(X, table, early_stopping=3)
     assert np.isfinite(model.oof_prediction_).all()
 
 
-def test_a_saved_model_is_the_model(table, tmp_path):
+def test_a_saved_model_is_restored(table, tmp_path):
     X = frame(table)
     model = quick(GradientBoostingClassifier).fit(X, table.many)
     model.save(tmp_path / "m.stgw")
@@ -344,13 +344,13 @@ def test_a_saved_model_is_the_model(table, tmp_path):
         np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
-def test_other_levels_are_another_model(table):
+def test_other_categories_give_another_fingerprint(table):
     X = frame(table)
     other = X.assign(city=X["city"].cat.rename_categories({"riga": "riga!"}))
     assert fitted(X, table).fingerprint() != fitted(other, table).fingerprint()
 
 
-def test_missing_values_are_missing_among_categories_too(table):
+def test_missing_values_are_missing_in_categories_too(table):
     codes = np.nan_to_num(table.X[:, 1], nan=-999).astype(int)
     X = pl.DataFrame({"c": codes})
     params = {"missing_values": -999, "categorical_features": ["c"]}

@@ -1,4 +1,4 @@
-"""The number of rounds by cross-validation, then a fit to all rows."""
+"""The number of rounds by cross-validation, followed by a fit to all rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def table():
 
 
 def fold_curve(model, X, y, folds):
-    """Return the mean held-out loss after every round, each fold fitted by itself."""
+    """Return the mean held-out loss after every round, each fold fitted separately."""
     curves, sizes = [], []
     for train, held in folds:
         m = clone(model).set_params(early_stopping=False)
@@ -41,8 +41,8 @@ def fold_curve(model, X, y, folds):
 
 
 @pytest.mark.parametrize("target", ["number", "two", "many"])
-def test_the_curve_is_that_of_separate_fits(target, table):
-    # Few distinct values: the folds' own bins are then the shared ones.
+def test_the_loss_curve_equals_that_of_separate_fits(target, table):
+    # Few distinct values: the bins of each fold are then the shared ones.
     X = np.floor(table.X / 400)
     y = getattr(table, target)
     kind = GradientBoostingRegressor if target == "number" else GradientBoostingClassifier
@@ -54,7 +54,7 @@ def test_the_curve_is_that_of_separate_fits(target, table):
     assert model.n_iter_ == np.argmin(model.validation_loss_) + 1
 
 
-def test_the_model_is_a_fit_to_all_rows_with_that_many_rounds(table):
+def test_the_model_is_a_fit_to_all_rows_with_the_best_number_of_rounds(table):
     model = GradientBoostingClassifier(early_stopping="cv", **QUICK).fit(table.X, table.many)
     assert model.n_iter_ < 40
     same = GradientBoostingClassifier(**{**QUICK, "n_estimators": model.n_iter_})
@@ -62,7 +62,7 @@ def test_the_model_is_a_fit_to_all_rows_with_that_many_rounds(table):
     assert len(model.train_loss_) == model.n_iter_
 
 
-def test_out_of_fold_predictions_are_those_of_models_that_had_not_seen_the_row(table):
+def test_out_of_fold_predictions_come_from_models_without_the_row(table):
     X = np.floor(table.X / 400)
     folds = list(KFold(5).split(X))
     model = GradientBoostingRegressor(early_stopping=folds, **QUICK).fit(X, table.number)
@@ -86,7 +86,7 @@ def test_out_of_fold_predictions_are_the_mean_of_repeats(table):
     np.testing.assert_allclose(both.oof_prediction_, mean, rtol=1e-12)
 
 
-def test_groups_stay_together_and_time_goes_on(table):
+def test_group_and_time_series_splitters(table):
     groups = np.arange(500) // 50
     model = GradientBoostingRegressor(early_stopping=GroupKFold(5), **QUICK)
     a = model.fit(table.X, table.number, groups=groups).oof_prediction_
@@ -108,7 +108,7 @@ def test_rows_of_weight_zero_are_in_no_fold(table):
     assert not np.isnan(model.oof_prediction_[weight > 0]).any()
 
 
-def test_folds_of_ones_own_speak_of_all_rows_that_were_given(table):
+def test_custom_folds_index_all_given_rows(table):
     weight = (np.arange(500) % 4 > 0).astype(float)
     halves = [np.arange(250), np.arange(250, 500)]
     folds = [(halves[0], halves[1]), (halves[1], halves[0])]
@@ -123,7 +123,7 @@ def test_folds_of_ones_own_speak_of_all_rows_that_were_given(table):
             clone(model).set_params(early_stopping=bad).fit(table.X, table.number)
 
 
-def test_a_line_search_does_not_see_held_out_rows():
+def test_a_line_search_does_not_use_held_out_rows():
     full = make_table(200, missing=False)
     folds = [(np.arange(100), np.arange(100, 200))]
     model = StagewiseRegressor(
@@ -136,20 +136,20 @@ def test_a_line_search_does_not_see_held_out_rows():
     np.testing.assert_allclose(curve, alone.validation_loss_, rtol=1e-4)
 
 
-def test_a_model_with_folds_of_ones_own_can_be_saved(table, tmp_path):
+def test_a_model_with_custom_folds_can_be_saved(table, tmp_path):
     model = GradientBoostingRegressor(early_stopping=TimeSeriesSplit(3), **QUICK)
     model.fit(table.X, table.number).save(tmp_path / "m.stgw")
     assert stagewise.load(tmp_path / "m.stgw").fingerprint() == model.fingerprint()
 
 
-def test_it_does_not_depend_on_threads_and_repeats(table):
+def test_the_result_does_not_depend_on_threads_and_is_reproducible(table):
     model = GradientBoostingClassifier(early_stopping="cv", subsample=0.7, **QUICK)
     fits = [clone(model).set_params(n_jobs=n).fit(table.X, table.many) for n in (1, 2, 3)]
     assert len({m.fingerprint() for m in fits}) == 1
     np.testing.assert_array_equal(fits[0].oof_prediction_, fits[2].oof_prediction_)
 
 
-def test_other_methods_and_learners_have_it_too(table):
+def test_other_methods_and_learners_support_cross_validation(table):
     ada = AdaBoostClassifier(early_stopping="cv", n_estimators=40).fit(table.X, table.two)
     assert ada.n_iter_ == np.argmin(ada.validation_loss_) + 1
     full = make_table(300, missing=False)
@@ -160,7 +160,7 @@ def test_other_methods_and_learners_have_it_too(table):
     assert any_learner.oof_prediction_.shape == (300,)
 
 
-def test_a_perfect_tree_ends_a_fold_as_it_ends_a_fit():
+def test_a_perfect_tree_ends_a_fold_like_a_fit():
     X = np.arange(60.0).reshape(-1, 1)
     y = X[:, 0] > 24
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
@@ -174,14 +174,14 @@ def test_a_perfect_tree_ends_a_fold_as_it_ends_a_fit():
     np.testing.assert_allclose(model.validation_loss_, np.mean(alone, axis=0), rtol=1e-6)
 
 
-def test_out_of_bag_rows_and_folds_go_together(table):
+def test_out_of_bag_rows_and_folds_can_be_combined(table):
     model = GradientBoostingRegressor(early_stopping=3, subsample=0.6, oob_score=True, **QUICK).fit(
         table.X, table.number
     )
     assert model.oob_improvement_.shape == (model.n_iter_,)
 
 
-def test_what_cannot_be_is_said(table):
+def test_invalid_folds_are_refused(table):
     X, y = table.X, table.number
     with pytest.raises(InvalidParameterError, match=r"'early_stopping'.*folds, at least 2.*got 1"):
         GradientBoostingRegressor(early_stopping=1).fit(X, y)
@@ -199,11 +199,11 @@ def test_what_cannot_be_is_said(table):
         GradientBoostingClassifier(early_stopping="cv").fit(X[:20], np.arange(20) == 0)
 
 
-# ---- rows outside the bag ------------------------------------------------------------------------
+# ---- out-of-bag rows -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("target", ["number", "two", "many"])
-def test_out_of_bag_improvement_is_the_fall_of_the_loss_outside_the_bag(target):
+def test_out_of_bag_improvement_is_the_decrease_of_the_out_of_bag_loss(target):
     table = make_table(300)
     y = getattr(table, target)
     kind = GradientBoostingRegressor if target == "number" else GradientBoostingClassifier
@@ -225,7 +225,7 @@ def test_out_of_bag_improvement_is_the_fall_of_the_loss_outside_the_bag(target):
     assert model.oob_best_iteration_ == np.argmax(total) + 1
 
 
-def test_out_of_bag_needs_a_bag_and_is_asked_for():
+def test_oob_score_needs_subsampling():
     table = make_table(100)
     with pytest.raises(InvalidParameterError, match="set subsample below 1"):
         GradientBoostingRegressor(oob_score=True).fit(table.X, table.number)

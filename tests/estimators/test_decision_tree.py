@@ -1,4 +1,4 @@
-"""Single trees: laws, what can be read off them, and what they refuse."""
+"""Single trees: invariants, attributes and errors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_threads_change_no_bit(kind, criterion, split, table):
 @ALL
 @pytest.mark.parametrize("pruning", WAYS)
 @pytest.mark.parametrize("missing", ["learned", "mean", "probability"])
-def test_a_file_and_a_pickle_bring_it_back(kind, pruning, missing, table, tmp_path):
+def test_a_file_and_a_pickle_restore_it(kind, pruning, missing, table, tmp_path):
     model = kind(pruning=pruning, missing_strategy=missing).fit(table.X, target(kind, table))
     model.save(tmp_path / "tree.stgw")
     for again in (stagewise.load(tmp_path / "tree.stgw"), pickle.loads(pickle.dumps(model))):
@@ -58,7 +58,7 @@ def test_a_file_and_a_pickle_bring_it_back(kind, pruning, missing, table, tmp_pa
 
 @pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
 @pytest.mark.parametrize("more", [{}, {"pruning": "cost_complexity", "ccp_alpha": 0.01}])
-def test_whole_weights_are_counts(kind, criterion, more):
+def test_integer_weights_equal_repeated_rows(kind, criterion, more):
     X, y = of(kind, 200)
     weight = np.arange(len(y)) % 3
     twice = np.repeat(np.arange(len(y)), weight)
@@ -77,7 +77,7 @@ def test_whole_weights_are_counts(kind, criterion, more):
 @ALL
 @pytest.mark.parametrize("pruning", WAYS)
 @pytest.mark.parametrize("missing", ["learned", "mean", "probability"])
-def test_a_row_of_weight_zero_is_absent(kind, pruning, missing, table):
+def test_weight_zero_equals_absence(kind, pruning, missing, table):
     y = target(kind, table)
     weight = np.ones(len(y))
     weight[::5] = 0
@@ -98,14 +98,14 @@ def test_the_order_of_rows_does_not_matter(kind, criterion):
 
 
 @pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
-def test_a_monotone_change_of_a_feature_changes_no_answer(kind, criterion):
+def test_a_monotone_transform_of_a_feature_changes_no_prediction(kind, criterion):
     X, y = of(kind, 300)
     Z = np.column_stack([np.exp(X[:, 0]), X[:, 1] ** 3, 5 * X[:, 2] - 1])
     a, b = (kind(criterion=criterion).fit(V, y).predict(V) for V in (X, Z))
     np.testing.assert_allclose(a.astype(float), b.astype(float), atol=1e-12)
 
 
-def test_the_unit_of_the_target_does_not_matter():
+def test_y_scale_does_not_matter():
     X, y, _ = wave(300)
     a = DecisionTreeRegressor(pruning="cost_complexity", ccp_alpha=0.02).fit(X, y)
     b = DecisionTreeRegressor(pruning="cost_complexity", ccp_alpha=0.02 * 256).fit(X, 16 * y)
@@ -133,7 +133,7 @@ def test_paths_lead_from_the_root_to_the_leaf(kind):
     assert max(map(len, paths)) == model.get_depth() + 1
 
 
-def test_with_one_class_there_is_nothing_to_ask():
+def test_one_class_gives_a_single_leaf():
     with pytest.warns(UserWarning, match="only one class"):
         model = DecisionTreeClassifier(pruning="cost_complexity").fit(
             np.arange(6.0)[:, np.newaxis], ["a"] * 6
@@ -143,14 +143,14 @@ def test_with_one_class_there_is_nothing_to_ask():
     assert model.decision_path([[5.0]]).toarray().tolist() == [[1]]
 
 
-def test_importances_say_which_column_it_asks_about():
+def test_importances_are_largest_for_the_feature_of_the_splits():
     X, y, _ = wave(300)
     model = DecisionTreeRegressor(max_depth=1).fit(X, y)
     assert sorted(model.feature_importances_) == [0.0, 0.0, 1.0]
 
 
 @ALL
-def test_a_sparse_matrix_is_read_by_histograms(kind, table):
+def test_histogram_splits_read_a_sparse_matrix(kind, table):
     X = np.where(np.abs(np.nan_to_num(table.X)) > 2000, np.nan_to_num(table.X), 0.0)
     y = target(kind, table)
     a, b = (kind(split="histogram").fit(Z, y) for Z in (X, csr_array(X)))
@@ -164,7 +164,7 @@ def test_a_sparse_matrix_is_read_by_histograms(kind, table):
         both.predict(csr_array(X))
 
 
-def test_class_weights_count():
+def test_class_weights_have_an_effect():
     X, _, classes = wave(300)
     weight = {0: 1, 1: 3, 2: 2}
     a = DecisionTreeClassifier(class_weight=weight, max_leaf_nodes=9).fit(X, classes)
@@ -204,7 +204,7 @@ def test_class_weights_count():
         ({"max_features": "half"}, "'sqrt', 'log2', 'third'"),
     ],
 )
-def test_bad_parameters_are_answered(params, words, table):
+def test_invalid_parameters_are_refused(params, words, table):
     with pytest.raises(InvalidParameterError, match=words):
         DecisionTreeRegressor(**params).fit(table.X, table.number)
 
@@ -214,7 +214,7 @@ def test_a_number_of_splits_without_early_stopping_is_a_warning(table):
         DecisionTreeRegressor(n_iter_no_change=3).fit(table.X, table.number)
 
 
-def test_what_fit_gets_must_be_of_use(table):
+def test_arguments_of_fit_without_effect_are_refused(table):
     X, y = table.X, table.number
     with pytest.raises(ValueError, match=r"X_val was passed.*pruning=None"):
         DecisionTreeRegressor().fit(X, y, X_val=X, y_val=y)
@@ -228,7 +228,7 @@ def test_what_fit_gets_must_be_of_use(table):
         DecisionTreeRegressor().get_n_leaves()
 
 
-def test_groups_are_not_torn_apart_by_folds(table):
+def test_folds_do_not_split_groups(table):
     groups = np.arange(500) // 5
     model = DecisionTreeRegressor(pruning="cost_complexity").fit(
         table.X, table.number, groups=groups

@@ -1,4 +1,4 @@
-"""Costs of mistakes, limits of time, and what a fit says it will run."""
+"""Misclassification costs, time limits and recipes."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ def flowers():
 # ---- costs --------------------------------------------------------------------------------------
 
 
-def test_equal_costs_are_no_costs(flowers):
+def test_equal_costs_change_nothing(flowers):
     X, _, model = flowers
     np.testing.assert_array_equal(model.predict(X, cost=1 - np.eye(3)), model.predict(X))
 
 
-def test_the_answer_has_the_least_expected_cost(flowers):
+def test_the_prediction_has_the_least_expected_cost(flowers):
     X, _, model = flowers
     cost = np.array([[0.0, 1.0, 9.0], [2.0, 0.0, 3.0], [30.0, 1.0, -1.0]])
-    answer, proba = model.predict(X, cost=cost), model.predict_proba(X)
+    predicted, proba = model.predict(X, cost=cost), model.predict_proba(X)
     for row in range(0, 600, 7):
         expected = [sum(cost[true, k] * proba[row, true] for true in range(3)) for k in range(3)]
-        assert answer[row] == model.classes_[int(np.argmin(expected))]
+        assert predicted[row] == model.classes_[int(np.argmin(expected))]
 
 
-def test_a_dear_mistake_is_made_less_often():
+def test_an_expensive_error_is_made_less_often():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(2000, 2))
     y = X[:, 0] + rng.normal(size=2000) > 1
@@ -60,7 +60,7 @@ def test_a_dear_mistake_is_made_less_often():
         ),
     ],
 )
-def test_bad_costs_are_answered(flowers, cost, message):
+def test_invalid_costs_are_refused(flowers, cost, message):
     X, _, model = flowers
     with pytest.raises(ValueError, match=message):
         model.predict(X, cost=cost)
@@ -69,7 +69,7 @@ def test_bad_costs_are_answered(flowers, cost, message):
 # ---- time ---------------------------------------------------------------------------------------
 
 
-def test_a_fit_ends_within_its_time():
+def test_a_fit_ends_within_its_time_limit():
     X = np.random.default_rng(0).normal(size=(20_000, 20))
     model = GradientBoostingRegressor(n_estimators=1_000_000, time_limit=0.7)
     begin = time.perf_counter()
@@ -83,13 +83,13 @@ def test_a_fit_ends_within_its_time():
     assert same.fingerprint() == model.fingerprint()
 
 
-def test_one_round_always_runs():
+def test_at_least_one_round_is_run():
     X = np.arange(100.0).reshape(-1, 1)
     model = GradientBoostingRegressor(time_limit=1e-9).fit(X, X[:, 0])
     assert model.n_iter_ == 1
 
 
-def test_time_enough_changes_nothing():
+def test_a_large_time_limit_changes_nothing():
     X = np.arange(100.0).reshape(-1, 1)
     plain, limited = (
         GradientBoostingRegressor(n_estimators=5, time_limit=limit).fit(X, X[:, 0])
@@ -102,7 +102,7 @@ def test_time_enough_changes_nothing():
 # ---- recipe -------------------------------------------------------------------------------------
 
 
-def test_a_recipe_says_what_will_run():
+def test_a_recipe_states_the_algorithm():
     assert GradientBoostingRegressor().recipe() == (
         "squared_error x Newton steps x trees (best-first, 0.7 of the features per node, at most "
         "31 leaves, λ=1) x all rows x 100 rounds, ν=0.1"

@@ -1,4 +1,4 @@
-"""What "auto" means, that a fit is then the fit with these numbers, and that it says so."""
+"""The values of "auto": a fit with "auto" equals the fit with these numbers, and reports them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def fitted(kind, **params):
 
 
 @BOTH
-def test_both_are_the_defaults(kind):
+def test_auto_is_the_default(kind):
     params = kind().get_params()
     assert params["learning_rate"] == params["max_features"] == "auto"
     assert clone(kind()).get_params() == params
@@ -51,20 +51,20 @@ def test_both_are_the_defaults(kind):
 
 @BOTH
 @pytest.mark.parametrize("rounds", RATES)
-def test_more_rounds_have_smaller_steps(kind, rounds):
+def test_more_rounds_have_a_smaller_learning_rate(kind, rounds):
     recipe = kind(n_estimators=rounds).recipe()
     assert float(recipe.partition("ν=")[2]) == pytest.approx(RATES[rounds], abs=5e-6)
 
 
 @BOTH
-def test_the_rate_falls_with_the_fourth_root_of_the_rounds(kind):
+def test_the_learning_rate_falls_with_the_fourth_root_of_the_rounds(kind):
     rates = [fitted(kind, n_estimators=n).learning_rate_ for n in (100, 200, 400)]
     np.testing.assert_allclose(np.divide(rates[1:], rates[:-1]), 0.5**0.25, rtol=1e-15)
 
 
 @BOTH
 @pytest.mark.parametrize("rounds", [8, 300])
-def test_an_automatic_fit_is_the_fit_with_these_numbers(kind, rounds):
+def test_an_automatic_fit_equals_the_fit_with_these_numbers(kind, rounds):
     auto = fitted(kind, n_estimators=rounds)
     numbers = {name: auto.fit_report_[name] for name in ("learning_rate", "max_features")}
     assert numbers["max_features"] == 4  # 0.7 of five
@@ -75,20 +75,20 @@ def test_an_automatic_fit_is_the_fit_with_these_numbers(kind, rounds):
 
 @BOTH
 @pytest.mark.parametrize("stopping", [True, "cv"])
-def test_stopping_early_does_not_change_the_rate(kind, stopping):
+def test_early_stopping_does_not_change_the_learning_rate(kind, stopping):
     model = fitted(kind, n_estimators=150, early_stopping=stopping, n_iter_no_change=2)
     assert model.n_iter_ < 150
     assert model.learning_rate_ == pytest.approx(0.1 * 1.5**-0.25, rel=1e-15)
 
 
 @BOTH
-def test_a_number_is_that_number(kind):
+def test_a_given_number_is_used(kind):
     report = fitted(kind, n_estimators=300, learning_rate=0.3, max_features=0.4).fit_report_
     assert (report["learning_rate"], report["max_features"]) == (0.3, 2)
 
 
 @BOTH
-def test_symmetric_trees_do_not_draw(kind):
+def test_symmetric_trees_use_all_features(kind):
     model = fitted(kind, grow_policy="symmetric", n_estimators=5)
     assert model.fit_report_["max_features"] == 5
     assert "features per node" not in model.recipe()
@@ -97,14 +97,14 @@ def test_symmetric_trees_do_not_draw(kind):
 
 
 @BOTH
-def test_the_recipe_tells_what_nodes_draw(kind):
+def test_the_recipe_states_max_features(kind):
     assert "0.7 of the features per node" in kind().recipe()
     assert "0.25 of the features per node" in kind(max_features=0.25).recipe()
     assert "features per node" not in kind(max_features=1.0).recipe()
 
 
 @BOTH
-def test_features_can_be_weighted_as_it_comes(kind):
+def test_feature_weights_work_with_the_default(kind):
     never = {"max_features": FeatureSampling(per_node=0.7, weights=[1, 1, 1, 1, 0])}
     assert fitted(kind, n_estimators=5, **never).feature_importances_[4] == 0
     none = {"max_features": FeatureSampling(weights=[1, 1, 1, 1, 0])}
@@ -115,13 +115,13 @@ def test_features_can_be_weighted_as_it_comes(kind):
 @BOTH
 @pytest.mark.parametrize("name", ["learning_rate", "max_features"])
 @pytest.mark.parametrize("bad", ["AUTO", "automatic", "", 0, ["auto"], np.array(["auto"])])
-def test_anything_else_is_refused(kind, name, bad):
+def test_other_values_are_refused(kind, name, bad):
     with pytest.raises(InvalidParameterError, match=rf"'{name}' of {kind.__name__} must be 'auto'"):
         fitted(kind, **{name: bad})
 
 
 @pytest.mark.parametrize("kind", OTHERS)
-def test_the_other_estimators_have_numbers_of_their_own(kind):
+def test_other_estimators_have_other_defaults(kind):
     rate = kind().learning_rate
     assert isinstance(rate, float)
     with pytest.raises(InvalidParameterError, match=r"'learning_rate' of .* must be a number"):
@@ -151,7 +151,7 @@ WAYS = pytest.mark.parametrize("way", [in_memory, by_file, by_pickle])
 
 
 @WAYS
-def test_a_fit_that_begins_with_warm_start_has_the_rate_of_few_rounds(way, tmp_path):
+def test_a_first_warm_start_fit_has_the_rate_of_few_rounds(way, tmp_path):
     table = make_table(200)
     model = fitted(GradientBoostingRegressor, n_estimators=40, warm_start=True)
     model = way(model, tmp_path).set_params(n_estimators=250).fit(table.X, table.number)
@@ -176,7 +176,7 @@ def test_a_continued_fit_keeps_the_rate_of_its_model(way, tmp_path):
     assert model.fingerprint() == whole.fingerprint()
 
 
-def test_a_fit_that_begins_anew_has_a_rate_of_its_own():
+def test_a_new_fit_has_its_own_rate():
     table = make_table(200)
     model = fitted(GradientBoostingRegressor, n_estimators=400)
     model.set_params(n_estimators=10).fit(table.X, table.number)
@@ -186,7 +186,7 @@ def test_a_fit_that_begins_anew_has_a_rate_of_its_own():
 # ---- files -----------------------------------------------------------------------------------
 
 
-def test_a_file_keeps_the_word_and_the_rate(tmp_path):
+def test_a_file_keeps_auto_and_the_rate(tmp_path):
     path = tmp_path / "model.stgw"
     model = fitted(GradientBoostingClassifier, n_estimators=200)
     again = by_file(model, tmp_path)
@@ -205,7 +205,7 @@ def test_a_file_without_a_rate_has_that_of_its_parameter(tmp_path):
 
 
 @pytest.mark.parametrize("bad", [0, -0.1, "auto", None, True, [0.1]])
-def test_a_file_with_an_impossible_rate_is_refused(bad, tmp_path):
+def test_a_file_with_an_invalid_rate_is_refused(bad, tmp_path):
     path = tmp_path / "model.stgw"
     fitted(GradientBoostingRegressor, n_estimators=3).save(path)
     learned, notes = read_model(path)

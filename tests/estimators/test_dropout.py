@@ -1,4 +1,4 @@
-"""DART, seen from the estimators: exact to the bit where it must be, and what it is beside."""
+"""DART in the estimators: exact results, and its combination with other options."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_threads_do_not_matter(kind, target, params, table):
 
 
 @every_kind
-def test_a_continued_fit_is_the_uninterrupted_one(kind, target, params, table, tmp_path):
+def test_a_continued_fit_equals_the_uninterrupted_one(kind, target, params, table, tmp_path):
     y = getattr(table, target)
     whole = quick(kind, n_estimators=20, **{**DROP, **params}).fit(table.X, y)
     parts = quick(kind, warm_start=True, **{**DROP, **params})
@@ -69,7 +69,7 @@ def test_a_continued_fit_is_the_uninterrupted_one(kind, target, params, table, t
 
 @every_kind
 def test_the_best_round_is_restored_to_the_bit(kind, target, params, table, held):
-    """Later rounds have rescaled its trees; a fit of just so many rounds has not."""
+    """Later rounds have rescaled its trees; a fit of exactly that many rounds has not."""
     given = {"X_val": held.X, "y_val": getattr(held, target)}
     y = getattr(table, target)
     stopped = quick(kind, **{**OVERFIT, **DROP, **params}).fit(table.X, y, **given)
@@ -79,7 +79,7 @@ def test_the_best_round_is_restored_to_the_bit(kind, target, params, table, held
     assert stopped.fingerprint() == plain.fingerprint()
 
 
-def test_a_continued_fit_goes_on_from_the_best_round(table, held):
+def test_a_continued_fit_starts_from_the_best_round(table, held):
     given = {"X_val": held.X, "y_val": held.number}
     model = quick(Regressor, warm_start=True, **OVERFIT, **DROP)
     model.fit(table.X, table.number, **given)
@@ -89,8 +89,8 @@ def test_a_continued_fit_goes_on_from_the_best_round(table, held):
 
 
 @every_kind
-def test_losses_are_those_of_the_model(kind, target, params, table, held):
-    """The scores that were kept from round to round are what the model says, of both tables."""
+def test_recorded_losses_are_those_of_the_model(kind, target, params, table, held):
+    """The scores that are updated every round equal those of the model, for both tables."""
     y, y_held = getattr(table, target), getattr(held, target)
     given = {"X_val": held.X, "y_val": y_held, "n_iter_no_change": 1000}
     patience = {"n_iter_no_change": given.pop("n_iter_no_change"), "n_estimators": 25}
@@ -110,7 +110,7 @@ def test_losses_are_those_of_the_model(kind, target, params, table, held):
         assert losses[best] == pytest.approx(expected, rel=1e-5)
 
 
-def test_folds_keep_the_best_round_of_each(table):
+def test_cross_validation_keeps_the_best_round_of_each_fold(table):
     model = quick(Classifier, **{**OVERFIT, **DROP, "early_stopping": 3})
     model.fit(table.X, table.two)
     p = model.oof_prediction_[np.arange(400), table.two]
@@ -119,31 +119,31 @@ def test_folds_keep_the_best_round_of_each(table):
     assert again.fit(table.X, table.two).fingerprint() == model.fingerprint()
 
 
-def test_dropped_trees_that_ask_about_categories_leave_the_scores_too(table):
+def test_dropped_trees_with_categorical_splits_are_removed_from_the_scores(table):
     model = quick(Regressor, categorical_features=[1], n_estimators=20, **DROP)
     model.fit(table.X, table.number)
     loss = ((model.predict(table.X) - table.number) ** 2).mean() / 2
     assert loss == pytest.approx(model.train_loss_[-1], rel=1e-6)
 
 
-def test_the_stages_are_sums_of_the_final_trees(table):
+def test_stages_are_sums_of_the_final_trees(table):
     model = quick(Regressor, **DROP).fit(table.X, table.number)
     stages = list(model.staged_predict(table.X))
     assert len(stages) == 8
     np.testing.assert_array_equal(stages[-1], model.predict(table.X))
 
 
-def test_rows_outside_the_bag_are_measured_before_anything_is_dropped(table):
+def test_out_of_bag_improvement_is_measured_before_dropping(table):
     model = quick(Regressor, n_estimators=15, subsample=0.5, oob_score=True, **DROP)
     model.fit(table.X, table.number)
     before = model.oob_improvement_[:14]
     model = quick(Regressor, n_estimators=14, subsample=0.5, oob_score=True, **DROP)
     np.testing.assert_array_equal(model.fit(table.X, table.number).oob_improvement_, before)
-    # A round that drops half of the model gives up less than what is dropped.
+    # A round that drops half of the model loses less than the dropped part.
     assert before.sum() > 0
 
 
-def test_no_dropout_is_no_change(table):
+def test_zero_dropout_changes_nothing(table):
     plain = quick(Regressor).fit(table.X, table.number)
     assert quick(Regressor, dropout=None).fit(table.X, table.number).fingerprint() == (
         plain.fingerprint()
@@ -153,13 +153,13 @@ def test_no_dropout_is_no_change(table):
     )
 
 
-def test_a_recipe_says_what_is_dropped():
+def test_a_recipe_states_the_dropout():
     assert "dropped" not in Regressor().recipe()
     words = "0.1 of the rounds, at most 50, dropped in 0.5 of them"
     assert Regressor(dropout=Dart(rate=0.1)).recipe().endswith(words)
 
 
-def test_values_are_multiples_of_the_step(table):
+def test_leaf_values_are_multiples_of_the_resolution(table):
     model = quick(Regressor, loss="absolute_error", **DROP).fit(table.X, table.number)
     ensemble = model.model_.ensemble
     values = np.concatenate([ensemble.base, *(tree.value for tree in ensemble.trees)])
@@ -167,7 +167,7 @@ def test_values_are_multiples_of_the_step(table):
 
 
 class Squares(Loss):
-    """Squared error as someone would write it who does not say that it has a degree."""
+    """Squared error as a user would write it, without its degree."""
 
     def loss(self, y, score):
         return 0.5 * (y - score) ** 2
@@ -177,7 +177,7 @@ class Squares(Loss):
 
 
 @pytest.mark.parametrize("factor", [1e-9, 1e9])
-def test_scores_that_do_not_fit_the_steps_are_refused(factor, table):
+def test_scores_beyond_the_resolution_are_refused(factor, table):
     y = table.number / table.number.std() * factor
     with pytest.raises(
         ValueError, match=r"dropout=Dart\(rate=0\.4\) rounds scores to steps of .*degree"

@@ -1,4 +1,4 @@
-"""When a fit ends before its last round, and the rows that say so."""
+"""Early stopping, and the rows that are held out for it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def target(kind, table):
 
 @BOTH
 @pytest.mark.parametrize("patience", [1, 4])
-def test_a_fit_stops_after_so_many_rounds_without_improvement(kind, patience, table):
+def test_a_fit_stops_after_n_iter_no_change_rounds_without_improvement(kind, patience, table):
     model = overfit(kind, early_stopping=True, n_iter_no_change=patience)
     model.fit(table.X, target(kind, table))
     best = int(np.argmin(model.validation_loss_)) + 1
@@ -55,7 +55,7 @@ def test_held_out_rows_are_not_trained_on(share, table):
     assert model.model_.ensemble.trees[0].cover[0] == 500 - round(share * 500)
 
 
-def test_held_out_rows_have_no_say_in_the_cuts():
+def test_held_out_rows_do_not_change_the_cuts():
     table = make_table(60)
     model = quick(GradientBoostingRegressor, n_estimators=1, early_stopping=True, max_bins=4)
 
@@ -74,8 +74,8 @@ def test_held_out_rows_have_no_say_in_the_cuts():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_held_out_rows_have_no_say_in_the_ranks_of_wide_integers(weighted):
-    # As many cuts as there are ids to tell apart, one less than training rows.
+def test_held_out_rows_do_not_change_the_ranks_of_wide_integers(weighted):
+    # As many cuts as there are distinct ids, one less than training rows.
     X = (2**60 + np.arange(200))[:, np.newaxis]
     weight = 1 + np.arange(200) % 2 if weighted else None
     model = quick(GradientBoostingRegressor, early_stopping=True, validation_fraction=0.3)
@@ -86,7 +86,7 @@ def test_held_out_rows_have_no_say_in_the_ranks_of_wide_integers(weighted):
 
 
 @pytest.mark.parametrize("way", ["held out", "weight zero"])
-def test_rows_that_are_not_learned_from_have_no_say_in_what_is_wide(way):
+def test_rows_without_weight_and_held_out_rows_do_not_make_a_column_wide(way):
     rows, _ = draw_held_out(None, np.arange(200), 0.1, 0, by_class=False)
     X = np.full((200, 1), 2**60)
     X[rows, 0] = rows
@@ -98,7 +98,7 @@ def test_rows_that_are_not_learned_from_have_no_say_in_what_is_wide(way):
     assert model.fingerprint() == alone.fingerprint()
 
 
-def test_rows_are_held_out_of_every_class_alike():
+def test_held_out_rows_are_stratified_by_class():
     # 480 rows of class 0 and 20 of class 1: by chance alone the share of class 1 would vary.
     X = hashed(500, 3).astype(float)
     y = (np.arange(500) % 25 == 0).astype(int)
@@ -109,7 +109,7 @@ def test_rows_are_held_out_of_every_class_alike():
 
 
 @BOTH
-def test_a_validation_set_is_only_looked_at(kind, table, held):
+def test_a_validation_set_does_not_change_the_trees(kind, table, held):
     y, y_held = target(kind, table), target(kind, held)
     watched = overfit(kind).fit(table.X, y, X_val=held.X, y_val=y_held)
     assert watched.n_iter_ < 80
@@ -128,7 +128,7 @@ def test_an_improvement_counts_only_beyond_tol(table, held):
     assert len(coarse.validation_loss_) == first_small + 1 < fine.n_iter_
 
 
-def test_tol_decides_when_to_stop_and_never_gives_up_a_better_round(table, held):
+def test_tol_decides_when_to_stop_but_the_best_round_is_kept(table, held):
     model = quick(GradientBoostingRegressor, tol=1e30, n_iter_no_change=4)
     model.fit(table.X, table.number, X_val=held.X, y_val=held.number)
     assert len(model.validation_loss_) == 5
@@ -136,7 +136,7 @@ def test_tol_decides_when_to_stop_and_never_gives_up_a_better_round(table, held)
     assert model.n_iter_ == 5
 
 
-def test_without_early_stopping_all_rounds_are_run_and_nothing_is_validated(table):
+def test_without_early_stopping_all_rounds_are_run_without_validation(table):
     model = quick(GradientBoostingRegressor).fit(table.X, table.number)
     assert len(model.train_loss_) == model.n_iter_ == 8
     assert model.validation_loss_.shape == (0,)

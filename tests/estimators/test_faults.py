@@ -1,6 +1,6 @@
-"""What users meet in features and at predict: odd values are used exactly, wrong ones are named.
+"""Unusual values in features are used exactly; invalid ones are errors that name the column.
 
-Each table of cases is a specification: what is passed, and what must come of it.
+Each table of cases is a specification: the input and the expected result.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ def model(table):
 
 
 def fitted(X, table, **params):
-    """Fit X, which is the table's own in another form."""
+    """Fit X, which has the values of the table in another form."""
     return quick(GradientBoostingRegressor, **params).fit(X, table.number)
 
 
 def sharp(**params):
-    """A regressor that can tell any two values apart."""
+    """Return a regressor that can separate any two values."""
     return GradientBoostingRegressor(
         **{"n_estimators": 40, "learning_rate": 0.5, "min_samples_leaf": 1, **params}
     )
 
 
-# ---- values that are odd but meant --------------------------------------------------------------
+# ---- unusual but valid values -------------------------------------------------------------------
 
 
-def test_all_of_many_neighbouring_wide_integers_are_told_apart():
+def test_many_consecutive_wide_integers_are_separated():
     ids = np.arange(2**53 - 6, 2**53 + 7)
     X = np.repeat(ids, 10)[:, np.newaxis]
     model = sharp().fit(X, X[:, 0] % 2)
@@ -63,14 +63,14 @@ def test_wide_integers_are_the_same_in_every_frame():
         np.testing.assert_array_equal(one.predict(frames[0]), models[0].predict(frame))
 
 
-def test_missing_values_go_where_they_fit_best():
+def test_missing_values_go_to_the_child_with_the_larger_gain():
     X = np.array([0.0, 1.0, np.nan] * 60)[:, np.newaxis]
     for values in ([0.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 1.0, 5.0]):
         model = sharp().fit(X, np.array(values * 60))
         np.testing.assert_allclose(model.predict(X[:3]), values, atol=1e-3)
 
 
-def test_a_missing_value_never_seen_follows_the_heavier_child(table):
+def test_a_missing_value_not_in_training_follows_the_heavier_child(table):
     model = quick(GradientBoostingRegressor, n_estimators=1).fit(table.X, table.number)
     tree = model.model_.ensemble.trees[0]
     inner = np.flatnonzero(tree.feature >= 0)
@@ -83,12 +83,12 @@ def test_a_missing_value_never_seen_follows_the_heavier_child(table):
     assert reached == node
 
 
-def test_one_value_or_missing_is_something_to_learn_from(table):
+def test_a_constant_column_with_missing_values_can_be_split(table):
     X = np.where(table.number > np.median(table.number), 1.0, np.nan)[:, np.newaxis]
     assert sharp().fit(X, table.number).score(X, table.number) > 0.5
 
 
-# ---- cells that are no numbers ------------------------------------------------------------------
+# ---- values that are not numbers ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_one_value_or_missing_is_something_to_learn_from(table):
     ],
     ids=["lists", "arrays", "records"],
 )
-def test_a_column_of_nested_cells_is_named(cells, table):
+def test_error_names_a_column_of_nested_values(cells, table):
     with pytest.raises(TypeError, match=r"column 'c' holds .* at row 0.*a number or missing"):
         sharp().fit(pl.DataFrame({"a": table.number, "c": cells}), table.number)
 
@@ -117,7 +117,7 @@ WHOLE_TABLES = {
 
 
 @pytest.mark.parametrize(("make", "error", "words"), WHOLE_TABLES.values(), ids=WHOLE_TABLES)
-def test_what_is_no_table_of_numbers_is_refused(make, error, words, table, model):
+def test_input_that_is_no_table_of_numbers_is_refused(make, error, words, table, model):
     with pytest.raises(error, match=words):
         sharp().fit(make(table.X), table.number)
     with pytest.raises(error, match=words):

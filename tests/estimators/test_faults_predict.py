@@ -1,4 +1,4 @@
-"""What users meet at predict: columns by name and number, any memory, any number of rows."""
+"""Prediction: columns by name and position, any memory layout, any number of rows."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def model(table):
 
 
 def fitted(X, table):
-    """Fit X, which is the table's own in another form."""
+    """Fit X, which has the values of the table in another form."""
     return quick(GradientBoostingRegressor).fit(X, table.number)
 
 
-# ---- columns, by name and number ----------------------------------------------------------------
+# ---- columns, by name and position --------------------------------------------------------------
 
 
-def test_columns_may_have_names_that_are_no_valid_text(tmp_path, table):
-    # Broken bytes in a file's header become lone surrogates. pandas keeps them as objects only.
+def test_column_names_may_be_invalid_unicode(tmp_path, table):
+    # Invalid bytes in a file's header become lone surrogates. pandas keeps them as objects only.
     names = ["\ud800", "a", "b \udcff", "c", "d"]
     frame, mixed = (
         pd.DataFrame(table.X[:, order], columns=pd.Index([names[j] for j in order], dtype=object))
@@ -50,13 +50,13 @@ def test_columns_may_have_names_that_are_no_valid_text(tmp_path, table):
 
 
 def packed_field(X):
-    """A column after one byte of padding: neither aligned nor a whole number of elements apart."""
+    """Return a column after one byte of padding: not aligned, stride no multiple of the size."""
     records = np.zeros(len(X), dtype=[("pad", "u1"), ("x", "f8")])
     records["x"] = X[:, 0]
     return records["x"][:, np.newaxis]
 
 
-def test_one_row_seen_many_times_is_read(table, model):
+def test_a_broadcast_row_is_read(table, model):
     X = np.broadcast_to(table.X[3], (ROWS, 5))
     assert X.strides[0] == 0
     np.testing.assert_array_equal(model.predict(X), np.repeat(model.predict(table.X[3:4]), ROWS))
@@ -64,7 +64,7 @@ def test_one_row_seen_many_times_is_read(table, model):
         fitted(X, table)
 
 
-def test_one_column_seen_many_times_is_read(table):
+def test_a_broadcast_column_is_read(table):
     X = np.broadcast_to(table.X[:, :1], (ROWS, 4))
     assert X.strides[1] == 0
     copied = fitted(np.ascontiguousarray(X), table)
@@ -80,7 +80,7 @@ def test_a_field_of_packed_records_is_read(table):
 
 
 @pytest.mark.parametrize("early_stopping", [False, True])
-def test_what_is_passed_in_is_not_changed(early_stopping, table):
+def test_arguments_are_not_modified(early_stopping, table):
     given = {
         "X": table.X.copy(),
         "y": table.many.copy(),
@@ -96,7 +96,7 @@ def test_what_is_passed_in_is_not_changed(early_stopping, table):
         np.testing.assert_array_equal(array, before[name], err_msg=name)
 
 
-def test_a_prediction_is_the_callers_own(model, table):
+def test_modifying_a_prediction_does_not_change_the_model(model, table):
     for X in (table.X, table.X[:3]):
         first = model.predict(X)
         kept = first.copy()
@@ -104,7 +104,7 @@ def test_a_prediction_is_the_callers_own(model, table):
         np.testing.assert_array_equal(model.predict(X), kept)
 
 
-# ---- how many rows at once ----------------------------------------------------------------------
+# ---- number of rows -----------------------------------------------------------------------------
 
 
 def test_no_rows_give_no_predictions(table):
@@ -121,8 +121,8 @@ def test_no_rows_give_no_predictions(table):
 
 @pytest.mark.parametrize("size", [1, 2, 31, 32, 33, 64, 299])
 @pytest.mark.parametrize("target", ["number", "two", "many"])
-def test_a_row_is_predicted_the_same_in_any_company(size, target, table):
-    # Up to 32 rows are walked one by one, more in blocks.
+def test_a_prediction_does_not_depend_on_other_rows(size, target, table):
+    # Up to 32 rows are predicted one by one, more in blocks.
     kind = GradientBoostingRegressor if target == "number" else GradientBoostingClassifier
     X = make_table(ROWS, seed=4).X
     model = quick(kind, n_estimators=20).fit(table.X, getattr(table, target))
@@ -138,7 +138,7 @@ def test_a_row_is_predicted_the_same_in_any_company(size, target, table):
         np.testing.assert_array_equal(np.concatenate(parts), whole)
 
 
-def test_probabilities_of_many_classes_do_not_depend_on_company():
+def test_probabilities_of_many_classes_do_not_depend_on_other_rows():
     table = make_table(ROWS)
     y = np.arange(ROWS) % 33
     model = quick(GradientBoostingClassifier, n_estimators=3, min_samples_leaf=2).fit(table.X, y)

@@ -1,4 +1,4 @@
-"""What users meet in targets, weights and validation sets: any scale is fine, nonsense is named."""
+"""Targets, weights and validation sets: any scale is valid, invalid input is an error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def table():
 
 
 def explained(model, X, z) -> float:
-    """R² of predictions of z, measured on z / its size, so that squares cannot overflow."""
+    """R² of predictions of z, computed on z / its size, so that squares cannot overflow."""
     size = np.abs(z).max()
     predicted = model.predict(X) / size
     z = z / size
@@ -30,13 +30,13 @@ LOSSES = pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
 STOPPING = pytest.mark.parametrize("early_stopping", [False, True])
 
 
-# ---- the unit of y does not matter --------------------------------------------------------------
+# ---- the scale of y does not matter -------------------------------------------------------------
 
 
 @LOSSES
 @STOPPING
 @pytest.mark.parametrize("power", [-1000, -300, -100, -3, 5, 100, 500, 1000])
-def test_a_power_of_two_times_y_is_learned_digit_by_digit(loss, early_stopping, power, table):
+def test_y_times_a_power_of_two_gives_identical_digits(loss, early_stopping, power, table):
     params = {"loss": loss, "early_stopping": early_stopping, "n_iter_no_change": 3}
     y = table.number / 4096
     plain = quick(GradientBoostingRegressor, **params).fit(table.X, y)
@@ -47,7 +47,7 @@ def test_a_power_of_two_times_y_is_learned_digit_by_digit(loss, early_stopping, 
 
 @LOSSES
 @pytest.mark.parametrize("factor", [1e-310, 1e-200, 1e-30, 1e-5, 1e-4, -1.0, 1e20, 1e39, 1e300])
-def test_any_factor_of_y_is_learned_as_well(loss, factor, table):
+def test_y_times_any_factor_is_learned_as_well(loss, factor, table):
     params = {"loss": loss, "n_estimators": 40}
     y = table.number
     plain = quick(GradientBoostingRegressor, **params).fit(table.X, y)
@@ -58,7 +58,7 @@ def test_any_factor_of_y_is_learned_as_well(loss, factor, table):
 
 @LOSSES
 @pytest.mark.parametrize("offset", [-1e12, 2**24, 1e7, 1e8, 1e9, 1e12])
-def test_any_offset_of_y_is_learned_as_well(loss, offset, table):
+def test_y_plus_any_offset_is_learned_as_well(loss, offset, table):
     params = {"loss": loss, "n_estimators": 40}
     y = np.floor(table.number)
     plain = quick(GradientBoostingRegressor, **params).fit(table.X, y)
@@ -67,14 +67,14 @@ def test_any_offset_of_y_is_learned_as_well(loss, offset, table):
     assert apart.max() < 1e-3 * y.std()
 
 
-def test_whole_targets_beyond_float64_are_rounded_with_a_warning(table):
+def test_integer_targets_beyond_float64_are_rounded_with_a_warning(table):
     y = 2**60 + np.arange(ROWS)
     with pytest.warns(UserWarning, match=r"y holds 29\d integers that a float64 cannot hold"):
         quick(GradientBoostingRegressor).fit(table.X, y)
     quick(GradientBoostingRegressor).fit(table.X, 2**60 + 2**20 * np.arange(ROWS))  # exact
 
 
-def test_one_wild_target_does_not_drown_the_rest_in_rounding():
+def test_one_extreme_target_does_not_cost_precision_of_the_others():
     X = np.arange(200.0)[:, np.newaxis]
     y = np.where(X[:, 0] < 100, 0.0, 1.0)
     y[199] = 1e5
@@ -93,7 +93,7 @@ def test_parameters_with_a_unit_are_in_units_of_the_spread_of_y(table):
     assert free.fingerprint() != plain.fingerprint()
 
 
-# ---- targets that say nothing -------------------------------------------------------------------
+# ---- constant targets ---------------------------------------------------------------------------
 
 
 @LOSSES
@@ -122,7 +122,7 @@ def test_one_row_cannot_be_held_out(table):
         GradientBoostingRegressor(early_stopping=True).fit(table.X[:1], table.number[:1])
 
 
-# ---- targets and weights that are wrong ---------------------------------------------------------
+# ---- invalid targets and weights ----------------------------------------------------------------
 
 
 def spoiled(values, what, row=7):
@@ -131,7 +131,7 @@ def spoiled(values, what, row=7):
     return wrong
 
 
-def test_two_columns_are_no_labels(table):
+def test_two_columns_of_labels_are_refused(table):
     with pytest.raises(ValueError, match=r"1d array.*shape \(300, 2\)"):
         quick(GradientBoostingClassifier).fit(table.X, np.column_stack([table.two, table.two]))
 
@@ -144,7 +144,7 @@ def test_a_column_of_targets_is_flattened_with_a_warning(table):
 
 
 @pytest.mark.parametrize("form", [list, pd.Series, lambda y: y.astype(object), np.float32])
-def test_targets_may_come_in_any_form(form, table):
+def test_targets_may_have_any_container(form, table):
     plain = quick(GradientBoostingRegressor).fit(table.X, table.number)
     model = quick(GradientBoostingRegressor).fit(table.X, form(table.number))
     assert model.fingerprint() == plain.fingerprint()
@@ -165,7 +165,7 @@ WEIGHTS = {
 
 @pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
 @pytest.mark.parametrize(("make", "words"), WEIGHTS.values(), ids=WEIGHTS)
-def test_wrong_weights_are_named(kind, make, words, table):
+def test_error_names_invalid_weights(kind, make, words, table):
     wrong = make(np.ones(ROWS))
     with pytest.raises((ValueError, TypeError), match=f"(?i)sample.?weight.*{words}|{words}"):
         quick(kind).fit(table.X, table.two, sample_weight=wrong)
@@ -191,19 +191,19 @@ VALIDATION = {
 
 
 @pytest.mark.parametrize(("changed", "words"), VALIDATION.values(), ids=VALIDATION)
-def test_a_wrong_validation_set_is_named(changed, words, table):
+def test_error_names_an_invalid_validation_set(changed, words, table):
     given = {"X_val": table.X, "y_val": table.two}
     given |= {name: make(table) for name, make in changed.items()}
     with pytest.raises(ValueError, match=words):
         quick(GradientBoostingClassifier).fit(table.X, table.two, **given)
 
 
-def test_weights_of_no_validation_set_are_refused(table):
+def test_validation_weights_without_a_validation_set_are_refused(table):
     with pytest.raises(ValueError, match="sample_weight_val was passed without X_val"):
         quick(GradientBoostingRegressor).fit(table.X, table.number, sample_weight_val=[1])
 
 
-def test_a_failed_fit_leaves_the_estimator_as_it_was(table):
+def test_a_failed_fit_leaves_the_estimator_unchanged(table):
     model = quick(GradientBoostingRegressor).fit(table.X, table.number)
     before, state = model.fingerprint(), dict(vars(model))
     with pytest.raises(ValueError, match="NaN"):

@@ -1,4 +1,4 @@
-"""Directions, interactions, prices, weights and forced splits, as a user gives them."""
+"""Monotone and interaction constraints, feature penalties, feature weights and forced splits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def make_frame(seed: int = 0, n: int = 400) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def rises(predict, frame: pd.DataFrame, name: str, direction: int) -> bool:
-    """Say whether predictions never turn against the direction anywhere in the range."""
+    """Return whether predictions are monotone in the direction over the whole range."""
     grid = np.linspace(-4, 4, 60)
     rows = frame.iloc[:60]
     table = rows.loc[rows.index.repeat(60)].reset_index(drop=True)
@@ -47,7 +47,7 @@ def rises(predict, frame: pd.DataFrame, name: str, direction: int) -> bool:
     grow_policy=st.sampled_from(["best_first", "depth_wise"]),
     directions=st.tuples(*[st.sampled_from([-1, 0, 1])] * 3),
 )
-def test_no_prediction_breaks_a_direction(seed, loss, response, grow_policy, directions):
+def test_predictions_are_monotone(seed, loss, response, grow_policy, directions):
     X, y = make_frame(seed)
     model = GradientBoostingRegressor(
         loss=loss,
@@ -88,8 +88,8 @@ ROWS = [
     loss=st.sampled_from(["squared_error", "gamma", "absolute_error"]),
     directions=st.lists(st.sampled_from([-1, 0, 1]), min_size=3, max_size=3),
 )
-def test_no_new_row_breaks_a_direction(seed, split, rows, n, loss, directions):
-    """Between the values of training rows, and where features are missing that never were."""
+def test_predictions_of_new_rows_are_monotone(seed, split, rows, n, loss, directions):
+    """Between the values of training rows, and for features that were never missing in training."""
     rng = np.random.default_rng(seed)
     X = rng.permuted(np.tile(np.arange(n, dtype=float), (3, 1)), axis=1).T
     y = np.exp(np.sin(X @ rng.normal(size=3)) + 0.3 * rng.normal(size=n))
@@ -114,7 +114,7 @@ def test_no_new_row_breaks_a_direction(seed, split, rows, n, loss, directions):
     assert (rise * np.array(directions)[feature] >= 0).all()
 
 
-def test_scores_of_many_classes_keep_their_directions_and_so_does_more_training():
+def test_scores_of_many_classes_are_monotone_also_after_warm_start():
     X, y = make_frame(1)
     labels = np.digitize(y, [-1, 1])
     model = GradientBoostingClassifier(
@@ -125,7 +125,7 @@ def test_scores_of_many_classes_keep_their_directions_and_so_does_more_training(
     assert rises(model.decision_function, X, "rooms", -1)
 
 
-def test_two_classes_counts_and_the_gradient_response():
+def test_two_classes_counts_and_the_gradient_response_are_monotone():
     X, y = make_frame(2)
     counts = np.floor(np.exp(np.clip(y, -3, 3)))
     for model, target in (
@@ -163,7 +163,7 @@ def test_names_positions_and_lists_mean_the_same():
 
 
 @pytest.mark.parametrize(("cst", "most"), [("no_interactions", 1), ("pairwise", 2)])
-def test_interactions_by_word(cst, most):
+def test_interaction_constraints_by_word(cst, most):
     X, y = make_frame(4)
     model = GradientBoostingRegressor(interaction_cst=cst, n_estimators=20).fit(X, y)
     for tree in model.model_.ensemble.trees:
@@ -187,7 +187,7 @@ def test_every_tree_begins_with_the_forced_splits():
         assert tree.threshold[tree.right[0]] == pytest.approx(-0.5, abs=0.05)
 
 
-def test_a_price_keeps_a_useless_feature_out():
+def test_a_feature_penalty_keeps_a_useless_feature_out():
     X, y = make_frame(6)
     noise = X.assign(noise=np.random.default_rng(7).normal(size=len(X)))
     free = GradientBoostingRegressor(n_estimators=30, min_samples_leaf=5).fit(noise, y)
@@ -199,7 +199,7 @@ def test_a_price_keeps_a_useless_feature_out():
     assert dear.feature_importances_[0] > 0
 
 
-def test_prices_are_in_units_of_the_target():
+def test_feature_penalties_are_in_units_of_the_target():
     X, y = make_frame(8)
     price = {"income": 3.0}
     a, b = (
@@ -218,7 +218,7 @@ def test_prices_are_in_units_of_the_target():
         {"split": SplitSearch(random_thresholds=True)},
     ],
 )
-def test_a_continued_fit_is_an_uninterrupted_one(params):
+def test_a_continued_fit_equals_an_uninterrupted_one(params):
     X, y = make_frame(12, 1000)
     whole = GradientBoostingRegressor(n_estimators=12, **params).fit(X, y)
     part = GradientBoostingRegressor(n_estimators=5, warm_start=True, **params).fit(X, y)
@@ -278,18 +278,18 @@ def test_smoothing_and_random_thresholds_change_trees_and_still_learn():
         ),
     ],
 )
-def test_what_is_wrong_is_named(params, message):
+def test_error_names_the_invalid_value(params, message):
     X, y = make_frame(11)
     with pytest.raises(InvalidParameterError, match=message):
         GradientBoostingRegressor(**params).fit(X, y)
 
 
-def test_the_recipe_says_what_is_unusual_about_trees():
+def test_the_recipe_states_the_constraints():
     model = GradientBoostingRegressor(
         split="exact", monotonic_cst=np.array([1, 0, 0]), path_smoothing=2.0, interaction_cst=[[0]]
     )
-    said = "monotone, limited interactions, smoothed paths, exact splits, at most 31"
-    assert said in model.recipe()
+    expected = "monotone, limited interactions, smoothed paths, exact splits, at most 31"
+    assert expected in model.recipe()
     plain = GradientBoostingRegressor(max_features=1.0)
     assert "(best-first, at most 31 leaves, λ=1)" in plain.recipe()
 

@@ -1,4 +1,4 @@
-"""Parameter names of other libraries: the table is true, and messages name ours."""
+"""Parameter names of other libraries: the table is correct, and messages name ours."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ OLDER = {"scikit-learn": {"base_estimator"}}
 """Names of versions before the installed one."""
 
 
-def known_to_scikit_learn() -> set[str]:
+def names_of_scikit_learn() -> set[str]:
     kinds = [kind for kind in SCIKIT_LEARN if isinstance(kind, type)]
     return {name for kind in kinds for name in inspect.signature(kind).parameters}
 
 
-def known_to_lightgbm() -> set[str]:
+def names_of_lightgbm() -> set[str]:
     lightgbm = pytest.importorskip("lightgbm")
     aliases = lightgbm.basic._ConfigAliases._get_all_param_aliases()
     named = {name for main, others in aliases.items() for name in (main, *others)}
@@ -49,23 +49,23 @@ def known_to_lightgbm() -> set[str]:
     return named | {name for call in calls for name in inspect.signature(call).parameters}
 
 
-def known_to_xgboost() -> set[str]:
+def names_of_xgboost() -> set[str]:
     xgboost = pytest.importorskip("xgboost")
     calls = (xgboost.XGBModel, xgboost.XGBModel.fit, xgboost.train, xgboost.DMatrix)
     return {name for call in calls for name in inspect.signature(call).parameters}
 
 
-def known_to_catboost() -> set[str]:
+def names_of_catboost() -> set[str]:
     catboost = pytest.importorskip("catboost")
     calls = (catboost.CatBoostClassifier, catboost.CatBoost.fit, catboost.CatBoostRegressor)
     return {name for call in calls for name in inspect.signature(call).parameters}
 
 
 LIBRARIES = {
-    "scikit-learn": known_to_scikit_learn,
-    "LightGBM": known_to_lightgbm,
-    "XGBoost": known_to_xgboost,
-    "CatBoost": known_to_catboost,
+    "scikit-learn": names_of_scikit_learn,
+    "LightGBM": names_of_lightgbm,
+    "XGBoost": names_of_xgboost,
+    "CatBoost": names_of_catboost,
 }
 ONLY_NATIVE = {
     "XGBoost": {"eta", "num_round", "min_split_loss", "nthread", "seed", "silent"}
@@ -95,7 +95,7 @@ SAMPLES = {
 
 
 def arguments(usage: str) -> dict[str, object]:
-    """Return the arguments of a usage."""
+    """Return the arguments of a call."""
     filled = re.sub(r"(\w+)=\.\.\.", lambda m: f"{m[1]}={SAMPLES[m[1]]!r}", usage)
     found: dict[str, object] = eval(f"dict({filled.replace('...', '2')})", NAMES)
     return found
@@ -128,7 +128,7 @@ def test_a_remedy_is_accepted_by_the_estimator_that_the_message_names(kind: type
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_name_is_one_of_the_library(library: str) -> None:
+def test_every_name_is_a_parameter_of_its_library(library: str) -> None:
     known = LIBRARIES[library]() | ONLY_NATIVE.get(library, set()) | OLDER.get(library, set())
     named = {name for name, found in FOREIGN_NAMES.items() if library in found.libraries}
     assert named - known == set()
@@ -185,7 +185,7 @@ MESSAGES = {
 
 
 @pytest.mark.parametrize("name", MESSAGES)
-def test_the_message_names_ours(name: str) -> None:
+def test_the_message_has_our_parameter_name(name: str) -> None:
     kind, words = MESSAGES[name]
     with pytest.raises(TypeError, match=rf"{kind.__name__} has no parameter '{name}'.*"):
         kind(**{name: 1})
@@ -193,7 +193,7 @@ def test_the_message_names_ours(name: str) -> None:
         kind(**{name: 1})
 
 
-def test_a_name_that_an_estimator_lacks_is_explained_too() -> None:
+def test_the_message_names_an_estimator_that_has_the_parameter() -> None:
     with pytest.raises(
         TypeError,
         match=r"LightGBM; LinearRegression has no such parameter, but GradientBoostingRegressor "
@@ -202,7 +202,7 @@ def test_a_name_that_an_estimator_lacks_is_explained_too() -> None:
         LinearRegression(num_leaves=31)
 
 
-def test_set_params_names_ours() -> None:
+def test_the_message_of_set_params_has_our_parameter_name() -> None:
     with pytest.raises(ValueError, match=r"'num_leaves'.*max_leaf_nodes"):
         GradientBoostingRegressor().set_params(num_leaves=31)
 

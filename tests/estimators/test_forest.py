@@ -1,4 +1,4 @@
-"""Forests: laws, what they tell of rows outside their bags, and what they refuse."""
+"""Forests: invariants, out-of-bag estimates and errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import stagewise
-from estimators.every import answers
+from estimators.every import predictions
 from estimators.tables import make_table
 from stagewise import (
     ExtraTreesClassifier,
@@ -87,19 +87,19 @@ def test_the_first_trees_do_not_depend_on_those_after_them(kind, table):
 
 
 @ALL
-def test_what_stages_say_is_the_average_so_far(kind, table):
+def test_staged_predictions_are_averages_of_the_first_trees(kind, table):
     y = target(kind, table)
     model = kind(n_estimators=7).fit(table.X, y)
     small = kind(n_estimators=4).fit(table.X, y)
-    said = "predict_proba" if hasattr(model, "classes_") else "predict"
-    stages = list(getattr(model, f"staged_{said}")(table.X))
-    np.testing.assert_allclose(stages[3], getattr(small, said)(table.X), rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(stages[-1], getattr(model, said)(table.X), rtol=1e-12)
+    method = "predict_proba" if hasattr(model, "classes_") else "predict"
+    stages = list(getattr(model, f"staged_{method}")(table.X))
+    np.testing.assert_allclose(stages[3], getattr(small, method)(table.X), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(stages[-1], getattr(model, method)(table.X), rtol=1e-12)
 
 
 @ALL
 @pytest.mark.parametrize("many", [False, True])
-def test_a_file_and_a_pickle_bring_it_back(kind, table, many, tmp_path):
+def test_a_file_and_a_pickle_restore_it(kind, table, many, tmp_path):
     model = kind(n_estimators=5).fit(table.X, target(kind, table, many))
     model.save(tmp_path / "forest.stgw")
     for again in (stagewise.load(tmp_path / "forest.stgw"), pickle.loads(pickle.dumps(model))):
@@ -109,7 +109,7 @@ def test_a_file_and_a_pickle_bring_it_back(kind, table, many, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS[2:])
-def test_without_a_draw_of_rows_whole_weights_are_counts(kind, table):
+def test_without_bootstrap_integer_weights_equal_repeated_rows(kind, table):
     y = target(kind, table)
     weight = np.arange(len(y)) % 3
     twice = np.repeat(np.arange(len(y)), weight)
@@ -119,7 +119,7 @@ def test_without_a_draw_of_rows_whole_weights_are_counts(kind, table):
 
 
 @pytest.mark.parametrize("kind", KINDS[:2])
-def test_a_row_of_weight_zero_is_absent(kind, table):
+def test_weight_zero_equals_absence(kind, table):
     y = target(kind, table)
     weight = np.ones(len(y))
     weight[::5] = 0
@@ -129,12 +129,12 @@ def test_a_row_of_weight_zero_is_absent(kind, table):
     assert np.isnan(a.oob_prediction_[::5]).all()
 
 
-def test_the_rows_outside_the_bags_judge_the_forest(table):
+def test_the_out_of_bag_score_is_the_accuracy_of_out_of_bag_predictions(table):
     y = table.two
     model = RandomForestClassifier(n_estimators=40).fit(table.X, y)
     known = ~np.isnan(model.oob_prediction_).any(axis=1)
-    said = model.classes_[model.oob_prediction_[known].argmax(axis=1)]
-    assert model.oob_score_ == pytest.approx(accuracy_score(y[known], said))
+    predicted = model.classes_[model.oob_prediction_[known].argmax(axis=1)]
+    assert model.oob_score_ == pytest.approx(accuracy_score(y[known], predicted))
     assert len(model.oob_loss_) == 40
     p = model.oob_prediction_[known]
     brier = ((p[:, 1] - (y[known] == model.classes_[1])) ** 2).mean()
@@ -147,7 +147,7 @@ def test_the_rows_outside_the_bags_judge_the_forest(table):
     assert number.oob_loss_[-1] == pytest.approx(errors.mean() / 2)
 
 
-def test_it_stops_when_the_rows_outside_the_bags_no_longer_gain(table):
+def test_early_stopping_ends_when_the_out_of_bag_loss_stops_improving(table):
     params = {"n_estimators": 400, "early_stopping": True, "n_iter_no_change": 15}
     model = RandomForestRegressor(**params).fit(table.X, table.number)
     path = model.oob_loss_
@@ -157,7 +157,7 @@ def test_it_stops_when_the_rows_outside_the_bags_no_longer_gain(table):
     np.testing.assert_array_equal(model.oob_prediction_, same_size.oob_prediction_)
 
 
-def test_it_stops_by_held_out_rows_if_there_are_any(table):
+def test_early_stopping_uses_a_validation_set_if_given(table):
     X, y = table.X, table.many
     params = {"n_estimators": 300, "n_iter_no_change": 10}
     model = RandomForestClassifier(**params).fit(X[:400], y[:400], X_val=X[400:], y_val=y[400:])
@@ -169,7 +169,7 @@ def test_it_stops_by_held_out_rows_if_there_are_any(table):
 
 
 @pytest.mark.parametrize("split", ["histogram", "exact"])
-def test_one_tree_of_all_rows_is_scikit_learns(split):
+def test_one_tree_on_all_rows_equals_scikit_learns(split):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 4))
     y = X[:, 0] * X[:, 1] + rng.normal(size=200)
@@ -177,14 +177,14 @@ def test_one_tree_of_all_rows_is_scikit_learns(split):
     ours = RandomForestRegressor(**one, split=split).fit(X, y)
     np.testing.assert_allclose(ours.predict(X), DecisionTreeRegressor().fit(X, y).predict(X))
     labels = (y > 0).astype(int)
-    size = {"max_depth": 3, "min_samples_leaf": 10}  # so that no two splits gain the same
+    size = {"max_depth": 3, "min_samples_leaf": 10}  # so that no two splits have the same gain
     two = RandomForestClassifier(**one, split=split, **size).fit(X, labels)
     theirs = DecisionTreeClassifier(**size, random_state=0).fit(X, labels)
     np.testing.assert_allclose(two.predict_proba(X), theirs.predict_proba(X))
 
 
 @ALL
-def test_it_is_as_good_as_scikit_learns(kind):
+def test_accuracy_equals_scikit_learns(kind):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(3000, 10))
     f = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + X[:, 3]
@@ -197,9 +197,9 @@ def test_it_is_as_good_as_scikit_learns(kind):
     assert a > b - 0.015
 
 
-def test_columns_are_drawn_until_one_splits_the_node():
+def test_features_are_drawn_until_one_splits_the_node():
     X = np.zeros((64, 40))
-    X[:, 7] = np.arange(64)  # nearly every draw of six columns is constant
+    X[:, 7] = np.arange(64)  # nearly every sample of six columns is constant
     model = RandomForestRegressor(n_estimators=3, max_features="sqrt", bootstrap=False,
                                   oob_score=False).fit(X, np.arange(64.0))  # fmt: skip
     assert model.score(X, np.arange(64.0)) == 1.0
@@ -207,7 +207,7 @@ def test_columns_are_drawn_until_one_splits_the_node():
 
 @pytest.mark.parametrize("split", ["histogram", "exact"])
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "misclassification"])
-def test_an_exclusive_or_is_learned_though_its_first_split_gains_nothing(criterion, split):
+def test_xor_is_learned_though_its_first_split_gains_nothing(criterion, split):
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5, dtype=float)
     y = X[:, 0] != X[:, 1]
     one = {"n_estimators": 1, "bootstrap": False, "oob_score": False, "max_features": None}
@@ -233,14 +233,14 @@ def test_categories_and_missing_values_work():
 
 
 @ALL
-def test_a_sparse_matrix_is_the_same_table(kind, table):
+def test_a_sparse_matrix_gives_the_same_forest(kind, table):
     X = np.where(np.abs(np.nan_to_num(table.X)) > 0.5, np.nan_to_num(table.X), 0.0)
     y = target(kind, table, many=False)
     a, b = (kind(n_estimators=5).fit(Z, y) for Z in (X, csr_array(X)))
     assert same(a, b)
 
 
-def test_features_can_be_selected_by_it(table):
+def test_select_from_model_accepts_it(table):
     forest = RandomForestClassifier(n_estimators=20).fit(table.X, table.many)
     assert forest.feature_importances_.sum() == pytest.approx(1.0)
     kept = SelectFromModel(forest, prefit=True).transform(table.X)
@@ -261,7 +261,7 @@ def test_features_can_be_selected_by_it(table):
         (ExtraTreesClassifier, {"split": "approx"}, "'histogram', 'exact'"),
     ],
 )
-def test_bad_parameters_are_answered(kind, params, words, table):
+def test_invalid_parameters_are_refused(kind, params, words, table):
     with pytest.raises(InvalidParameterError, match=words):
         kind(**params).fit(table.X, target(kind, table))
 
@@ -280,8 +280,8 @@ def test_the_trees_of_a_forest_are_decision_trees(kind, target):
     X, y = table.X, getattr(table, target)
     forest = kind(n_estimators=5, split="exact").fit(X, y)
     trees = forest.estimators_
-    mean = np.mean([answers(t, X) for t in trees], axis=0)
-    np.testing.assert_allclose(answers(forest, X), mean, atol=1e-12)
+    mean = np.mean([predictions(t, X) for t in trees], axis=0)
+    np.testing.assert_allclose(predictions(forest, X), mean, atol=1e-12)
     np.testing.assert_array_equal(forest.apply(X), np.column_stack([t.apply(X) for t in trees]))
     paths, first = forest.decision_path(X)
     assert paths.shape == (300, first[-1])

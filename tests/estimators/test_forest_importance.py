@@ -1,4 +1,4 @@
-"""What features are worth to a forest."""
+"""Permutation importance of forests on out-of-bag rows."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def rows():
     return X, f + rng.normal(size=500) / 4
 
 
-def test_importance_by_permutation_is_the_papers(rows):
+def test_permutation_importance_equals_breimans_definition(rows):
     X, y = rows
     forest = RandomForestRegressor(n_estimators=4, random_state=3).fit(X, y)
     single = list(forest.model_.ensemble.trees)
-    worth = np.zeros((4, 6))
+    increase = np.zeros((4, 6))
     for m in range(4):
         outside = draws.bootstrap(len(y), 1.0, 3, m) == 0
         alone = RandomForestRegressor(n_estimators=4, random_state=3).fit(X, y)
-        for other, tree in enumerate(single):  # the others say nothing
+        for other, tree in enumerate(single):  # the other trees predict 0
             keep = 4.0 if other == m else 0.0
             alone.model_.ensemble.trees[other] = tree.with_values(tree.value * keep)
         alone.model_.ensemble._forest = None
@@ -42,10 +42,10 @@ def test_importance_by_permutation_is_the_papers(rows):
             order = np.random.default_rng([3, m, int(f)]).permutation(len(Z))
             moved = Z.copy()
             moved[:, f] = moved[order, f]
-            worth[m, f] = ((alone.predict(moved) - y[outside]) ** 2).mean() - before
+            increase[m, f] = ((alone.predict(moved) - y[outside]) ** 2).mean() - before
     found = forest.oob_importances(X, y)
-    np.testing.assert_allclose(found.mean, worth.mean(axis=0), rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(found.error, worth.std(axis=0, ddof=1) / 2, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.mean, increase.mean(axis=0), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.error, increase.std(axis=0, ddof=1) / 2, rtol=1e-6, atol=1e-9)
     assert found.by_class is None
 
 
@@ -56,7 +56,7 @@ def test_classes_have_their_own_importances(rows):
     found = forest.oob_importances(X, y)
     assert found.by_class is not None
     assert found.by_class.shape == (3, 6)
-    assert found.by_class[0].argmax() == 0  # only column 0 tells a from the others
+    assert found.by_class[0].argmax() == 0  # only column 0 separates a from the others
     assert found.by_class[1].argmax() == 2
     shares = forest.class_importances_
     assert shares.shape == (3, 6)
@@ -65,7 +65,7 @@ def test_classes_have_their_own_importances(rows):
     np.testing.assert_allclose(shares.sum(axis=0), forest.feature_importances_, rtol=1e-6)
 
 
-def test_rows_of_weight_zero_have_no_say(rows):
+def test_rows_of_weight_zero_do_not_count(rows):
     X, y = rows
     weight = np.ones(len(y))
     weight[::4] = 0
@@ -85,7 +85,7 @@ def test_features_are_selected_by_name(rows):
     assert len(chance.select_features(X[:50], np.arange(50.0) % 2, errors=1e9)) == 1
 
 
-def test_what_cannot_be_asked_is_answered(rows):
+def test_invalid_requests_are_errors(rows):
     X, y = rows
     with pytest.raises(InvalidParameterError, match="bootstrap=True or max_samples below 1"):
         ExtraTreesRegressor(n_estimators=3).fit(X, y).oob_importances(X, y)

@@ -1,4 +1,4 @@
-"""Leaves that say lines, as a user meets them: what they are good for, and the laws they keep."""
+"""Linear leaves in the estimators: accuracy and invariants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import stagewise
 from estimators.tables import make_table, quick
-from reference.lines import fit_line, path_features
+from reference.linear_leaves import fit_linear_leaf, path_features
 from reference.tree import leaf_of, predict
 from stagewise import (
     Dart,
@@ -68,7 +68,7 @@ KINDS = {
 every_kind = pytest.mark.parametrize(("kind", "target", "params"), KINDS.values(), ids=KINDS)
 
 
-def number_of_lines(model: Any) -> int:
+def number_of_linear_leaves(model: Any) -> int:
     trees = model.model_.ensemble.trees
     return sum(len(tree.linear_leaves.node) for tree in trees if tree.linear_leaves is not None)
 
@@ -87,11 +87,11 @@ def linear(kind, params, **more):
     return quick(kind, **LINEAR, **params, **more)
 
 
-# ---- what they are good for ------------------------------------------------------------------
+# ---- accuracy --------------------------------------------------------------------------------
 
 
 def ramps(n: int, seed: int = 0, noise: float = 0.02) -> tuple[np.ndarray, np.ndarray]:
-    """Return a target that is linear in pieces."""
+    """Return a piecewise linear target."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, size=(n, 3))
     y = np.where(X[:, 0] > 0, 3 * X[:, 0] + X[:, 1], -2 * X[:, 1]) + noise * rng.normal(size=n)
@@ -100,7 +100,7 @@ def ramps(n: int, seed: int = 0, noise: float = 0.02) -> tuple[np.ndarray, np.nd
 
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "huber", "quantile"])
 @pytest.mark.parametrize("response", ["newton", "gradient"])
-def test_ramps_are_learned_far_better_than_by_steps(loss, response):
+def test_piecewise_linear_targets_are_learned_better_than_by_constants(loss, response):
     (X, y), (X2, y2) = ramps(4000), ramps(800, seed=1)
     errors = []
     for leaves in ("constant", "linear"):
@@ -110,7 +110,7 @@ def test_ramps_are_learned_far_better_than_by_steps(loss, response):
     assert errors[1] < 0.4 * errors[0]
 
 
-def test_outliers_do_not_move_the_slopes_of_the_absolute_error():
+def test_outliers_do_not_change_the_slopes_of_the_absolute_error():
     (X, y), (X2, y2) = ramps(4000), ramps(800, seed=1)
     y[::50] += 1000.0
     errors = []
@@ -120,7 +120,7 @@ def test_outliers_do_not_move_the_slopes_of_the_absolute_error():
     assert errors[1] < 0.5 * errors[0]
 
 
-def test_a_linear_boundary_between_classes_takes_fewer_rounds():
+def test_a_linear_class_boundary_takes_fewer_rounds():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 3))
     score = 4 * (X[:, 0] + X[:, 1])
@@ -138,12 +138,12 @@ def test_a_linear_boundary_between_classes_takes_fewer_rounds():
         assert losses[1] < losses[0] - 0.01
 
 
-# ---- by the slow twin ------------------------------------------------------------------------
+# ---- compared with the reference -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("monotone", [None, [1, 0, -1, 0, 0]])
-def test_every_line_of_a_whole_fit_is_that_of_least_squares(table, weighted, monotone):
+def test_every_linear_leaf_equals_least_squares(table, weighted, monotone):
     weight = (np.arange(600) % 3 + 1).astype(float) if weighted else np.ones(600)
     model = linear(Regressor, {"monotonic_cst": monotone, "l2_regularization": 0.0})
     model.fit(table.X, table.number, weight if weighted else None)
@@ -159,7 +159,7 @@ def test_every_line_of_a_whole_fit_is_that_of_least_squares(table, weighted, mon
         ):
             rows, features = leaf == node, path_features(tree, node, set(range(5)))
             own = g[rows], weight[rows], weight[rows]
-            line = fit_line(table.X[rows][:, features], *own, 0.1, 1.0, direction[features])
+            line = fit_linear_leaf(table.X[rows][:, features], *own, 0.1, 1.0, direction[features])
             assert line is not None
             terms = slice(int(tree.linear_leaves.start[i]), int(tree.linear_leaves.start[i + 1]))
             kept = np.flatnonzero(line.slope)
@@ -185,7 +185,7 @@ def test_every_line_of_a_whole_fit_is_that_of_least_squares(table, weighted, mon
     np.testing.assert_allclose(model.predict(table.X), made.offset + made.scale * score, rtol=1e-12)
 
 
-# ---- laws ------------------------------------------------------------------------------------
+# ---- invariants ------------------------------------------------------------------------------
 
 
 @every_kind
@@ -194,14 +194,14 @@ def test_threads_do_not_matter(kind, target, params, table):
         linear(kind, params, n_jobs=n).fit(table.X, getattr(table, target)) for n in (1, 2, 3)
     ]
     assert len({m.fingerprint() for m in models}) == 1
-    assert number_of_lines(models[0]) > 0
+    assert number_of_linear_leaves(models[0]) > 0
 
 
 @pytest.mark.parametrize(
     ("kind", "target", "params"),
     [pytest.param(*fit, id=name) for name, fit in KINDS.items()],
 )
-def test_a_continued_fit_is_the_uninterrupted_one(kind, target, params, table, tmp_path):
+def test_a_continued_fit_equals_the_uninterrupted_one(kind, target, params, table, tmp_path):
     y = getattr(table, target)
     whole = linear(kind, params, n_estimators=12).fit(table.X, y)
     parts = linear(kind, params, warm_start=True)
@@ -213,7 +213,7 @@ def test_a_continued_fit_is_the_uninterrupted_one(kind, target, params, table, t
 
 
 @every_kind
-def test_files_pickles_stages_and_few_rows_say_the_same(
+def test_files_pickles_stages_and_single_rows_predict_the_same(
     kind, target, params, table, held, tmp_path
 ):
     model = linear(kind, params).fit(table.X, getattr(table, target))
@@ -232,7 +232,7 @@ def test_files_pickles_stages_and_few_rows_say_the_same(
 
 
 @every_kind
-def test_held_out_rows_are_scored_as_predictions_are(kind, target, params, table, held):
+def test_validation_losses_are_those_of_predictions(kind, target, params, table, held):
     y, y2 = getattr(table, target), getattr(held, target)
     fit = {"X_val": held.X, "y_val": y2}
     model = linear(kind, params, n_iter_no_change=50).fit(table.X, y, **fit)
@@ -246,7 +246,7 @@ def test_held_out_rows_are_scored_as_predictions_are(kind, target, params, table
         assert loss == pytest.approx(((model.predict(held.X) - y2) ** 2).mean() / 2, rel=1e-6)
 
 
-def test_folds_hold_rows_out_of_the_lines_too(table):
+def test_cross_validation_holds_rows_out_of_the_leaf_models(table):
     model = linear(Regressor, {}, early_stopping=3, n_estimators=15)
     model.fit(table.X, table.number)
     loss = ((model.oof_prediction_ - table.number) ** 2).mean() / 2
@@ -256,7 +256,7 @@ def test_folds_hold_rows_out_of_the_lines_too(table):
 
 
 @pytest.mark.parametrize("case", ["squared error", "absolute error", "huber", "two classes"])
-def test_weight_2_is_the_row_twice_and_weight_0_its_absence(case, table):
+def test_weight_two_equals_the_row_twice_and_weight_zero_its_absence(case, table):
     kind, target, params = KINDS[case]
     y, weight = getattr(table, target), np.arange(600) % 3
     model = linear(kind, params).fit(table.X, y, weight)
@@ -265,7 +265,7 @@ def test_weight_2_is_the_row_twice_and_weight_0_its_absence(case, table):
     assert absent.fingerprint() == model.fingerprint()
     rows = np.repeat(np.arange(600), weight)
     twice = linear(kind, params).fit(table.X[rows], y[rows])
-    # Sums of products are made of blocks of rows, and these are other blocks.
+    # Sums of products are computed in blocks of rows, and these blocks differ.
     np.testing.assert_allclose(twice.predict(table.X), model.predict(table.X), rtol=1e-7)
 
 
@@ -280,19 +280,19 @@ def test_units_of_features_do_not_matter(case, factor, offset, table):
     np.testing.assert_allclose(
         np.ravel(other.model_.train_loss), np.ravel(plain.model_.train_loss), rtol=1e-6
     )
-    assert number_of_lines(other) == number_of_lines(plain)
+    assert number_of_linear_leaves(other) == number_of_linear_leaves(plain)
 
 
-# ---- odd columns -----------------------------------------------------------------------------
+# ---- special columns -------------------------------------------------------------------------
 
 
-def test_rows_without_a_value_get_the_constant_of_their_leaf():
+def test_rows_with_missing_values_get_the_constant_of_their_leaf():
     X, y = ramps(800)
     X[::9, 1] = np.nan
     model = Regressor(n_estimators=1, learning_rate=1.0, leaves="linear", **ALL).fit(X, y)
     (tree,) = model.model_.ensemble.trees
     node = model.apply(X)[:, 0]
-    asked = {
+    tested = {
         i: set(tree.linear_leaves.feature[int(a) : int(b)].tolist())
         for i, a, b in zip(
             tree.linear_leaves.node.tolist(),
@@ -301,7 +301,7 @@ def test_rows_without_a_value_get_the_constant_of_their_leaf():
             strict=True,
         )
     }
-    without = np.array([n in asked and 1 in asked[n] for n in node]) & np.isnan(X[:, 1])
+    without = np.array([n in tested and 1 in tested[n] for n in node]) & np.isnan(X[:, 1])
     assert without.any()
     made = model.model_
     np.testing.assert_array_equal(
@@ -310,7 +310,7 @@ def test_rows_without_a_value_get_the_constant_of_their_leaf():
 
 
 @pytest.mark.parametrize("l2", [0.0, 0.1])
-def test_copies_and_constants_change_nothing_that_matters(l2):
+def test_copied_and_constant_columns_do_not_harm_the_fit(l2):
     X, y = ramps(800)
     wide = np.column_stack([X, X[:, 0], 2 * X[:, 0] + X[:, 1], np.full(800, 0.1 + 0.2), X[:, 1]])
     plain = Regressor(n_estimators=20, leaves=LinearLeaves(l2=l2)).fit(X, y)
@@ -319,7 +319,7 @@ def test_copies_and_constants_change_nothing_that_matters(l2):
     assert other.train_loss_[-1] < 2 * plain.train_loss_[-1]
 
 
-def test_infinite_values_are_missing_for_a_line():
+def test_infinite_values_are_missing_in_a_linear_leaf():
     X, y = ramps(800)
     X[::10, 0] = np.inf
     X[1::10, 0] = -np.inf
@@ -331,13 +331,13 @@ def test_infinite_values_are_missing_for_a_line():
     assert np.isfinite(model.predict(probe)).all()
 
 
-def test_lines_go_on_a_little_and_then_stop():
+def test_linear_leaves_are_clipped_outside_the_training_range():
     X, y = ramps(2000)
     model = Regressor(n_estimators=60, leaves="linear").fit(X, y)
     far = np.array([[1.0, 0, 0], [1.2, 0, 0], [100.0, 0, 0], [1e6, 0, 0]])
-    said = model.predict(far)
-    assert said[1] > said[0] + 0.2
-    assert said[2] == said[3] < 3 * np.abs(y).max()
+    predicted = model.predict(far)
+    assert predicted[1] > predicted[0] + 0.2
+    assert predicted[2] == predicted[3] < 3 * np.abs(y).max()
 
 
 def test_no_step_is_longer_than_max_step():
@@ -347,7 +347,7 @@ def test_no_step_is_longer_than_max_step():
     assert np.abs(steps).max() <= 0.1 * y.std() * (1 + 1e-9)
 
 
-# ---- directions ------------------------------------------------------------------------------
+# ---- monotone constraints --------------------------------------------------------------------
 
 
 @settings(max_examples=40, deadline=None)
@@ -360,7 +360,7 @@ def test_no_step_is_longer_than_max_step():
     drop=st.booleans(),
     infinite=st.booleans(),
 )
-def test_no_line_breaks_a_direction(seed, loss, response, grow_policy, directions, drop, infinite):
+def test_linear_leaves_are_monotone(seed, loss, response, grow_policy, directions, drop, infinite):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(400, 3))
     z = X.copy()
@@ -392,7 +392,7 @@ def test_no_line_breaks_a_direction(seed, loss, response, grow_policy, direction
             assert (direction * np.diff(f, axis=1) >= 0).all()
 
 
-def test_lines_with_directions_are_still_lines():
+def test_monotone_linear_leaves_have_slopes():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(3000, 2))
     y = 3 * X[:, 0] - X[:, 1] + 0.05 * rng.normal(size=3000)
@@ -405,35 +405,35 @@ def test_lines_with_directions_are_still_lines():
     assert errors[1] < 0.6 * errors[0]
 
 
-# ---- what is said and refused ----------------------------------------------------------------
+# ---- recipe and errors -----------------------------------------------------------------------
 
 
-def test_the_recipe_says_that_leaves_are_linear():
+def test_the_recipe_states_linear_leaves():
     assert "linear" not in Regressor().recipe()
     words = Regressor(leaves=LinearLeaves(l2=2)).recipe()
     assert "linear leaves" in words
     assert "λ of slopes=2" in words
 
 
-def test_a_table_of_nothing_but_categories_is_refused():
+def test_a_table_of_categories_only_is_refused():
     X = pd.DataFrame({"a": ["x", "y"] * 50}, dtype="category")
     with pytest.raises(InvalidParameterError, match="every column is categorical"):
         Regressor(leaves="linear").fit(X, np.arange(100))
 
 
-def test_categories_are_left_out_of_lines(table):
+def test_categories_are_not_in_linear_leaves(table):
     model = linear(Classifier, {"categorical_features": [1]}, max_leaf_nodes=16)
     model.fit(table.X, table.two)
     trees = model.model_.ensemble.trees
-    asked = np.concatenate(
+    tested = np.concatenate(
         [tree.linear_leaves.feature for tree in trees if tree.linear_leaves is not None]
     )
     assert 1 in np.concatenate([tree.feature for tree in trees])
-    assert set(asked.tolist()) <= {0, 2, 3, 4}
+    assert set(tested.tolist()) <= {0, 2, 3, 4}
 
 
-def test_constants_are_what_they_were(table):
-    """The first tree of both asks the same questions and has the same constants."""
+def test_the_constants_of_the_first_tree_are_unchanged(table):
+    """The first tree of both has the same splits and the same constants."""
     trees = [
         quick(Regressor, n_estimators=1, leaves=leaves)
         .fit(table.X, table.number)

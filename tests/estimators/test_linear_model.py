@@ -1,4 +1,4 @@
-"""LinearRegression: exact fractions as its twin, its laws, and what it refuses."""
+"""LinearRegression: comparison with exact fractions, invariants and errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 import stagewise
 from coefficient_table import coefficient_table
-from estimators.processes import play
+from estimators.processes import run_in_process
 from estimators.tables import hashed, make_table
 from reference.linear import least_squares
 from stagewise import InvalidParameterError, LinearRegression, ModelFormatError
@@ -37,28 +37,28 @@ def frame(n: int = 60) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def every_number(model: LinearRegression) -> np.ndarray:
-    told = coefficient_table(model)
-    numbers = [told[name] for name in ("estimate", "standard_error", "t", "p", "low", "high")]
+    coefs = coefficient_table(model)
+    numbers = [coefs[name] for name in ("estimate", "standard_error", "t", "p", "low", "high")]
     fit = [model.r2_, model.adjusted_r2_, model.sigma_, *model.f_test_, model.aic_, model.bic_]
     return np.concatenate([*numbers, fit])
 
 
-# ---- the slow twin -------------------------------------------------------------------------------
+# ---- compared with exact fractions ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_it_is_the_exact_solution(intercept, weighted):
+def test_it_equals_the_exact_solution(intercept, weighted):
     X, y = table()
     weight = 1.0 + np.arange(60) % 3 if weighted else None
     model = LinearRegression(fit_intercept=intercept).fit(X, y, weight)
     beta, inverse, rss = least_squares(X, y, weight, intercept=intercept)
     n = 60 if weight is None else weight.sum()
     sigma = np.sqrt(rss / (n - len(beta)))
-    told = coefficient_table(model)
-    np.testing.assert_allclose(told["estimate"], beta, rtol=1e-11)
+    coefs = coefficient_table(model)
+    np.testing.assert_allclose(coefs["estimate"], beta, rtol=1e-11)
     np.testing.assert_allclose(
-        told["standard_error"], sigma * np.sqrt(np.diag(inverse)), rtol=1e-11
+        coefs["standard_error"], sigma * np.sqrt(np.diag(inverse)), rtol=1e-11
     )
     np.testing.assert_allclose(model.covariance_, sigma**2 * inverse, rtol=1e-9)
     assert model.sigma_ == pytest.approx(sigma, rel=1e-11)
@@ -67,15 +67,15 @@ def test_it_is_the_exact_solution(intercept, weighted):
 def test_nearly_collinear_columns_keep_their_digits():
     X, y = table()
     X = np.column_stack([X, X[:, 0] * (1 + 1e-7 * (hashed(60, 1, 9)[:, 0] % 3))])
-    told = coefficient_table(LinearRegression().fit(X, y))
+    coefs = coefficient_table(LinearRegression().fit(X, y))
     beta, inverse, _ = least_squares(X, y)
-    np.testing.assert_allclose(told["estimate"], beta, rtol=1e-7)
+    np.testing.assert_allclose(coefs["estimate"], beta, rtol=1e-7)
     assert np.linalg.cond(inverse) > 1e14, "normal equations would have lost all of them"
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e9])
 @pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
-def test_units_and_origins_do_not_matter(size, shift):
+def test_x_scale_and_offset_do_not_matter(size, shift):
     X, y = table()
     plain, model = (
         LinearRegression().fit(X, y),
@@ -89,18 +89,18 @@ def test_units_and_origins_do_not_matter(size, shift):
     assert model.r2_ == pytest.approx(plain.r2_, rel=tolerance)
 
 
-# ---- laws ----------------------------------------------------------------------------------------
+# ---- invariants ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("a", [2.0, 0.25, -1024.0])
-def test_a_target_in_another_unit(a):
+def test_scaling_y_scales_the_model(a):
     X, y = table()
     plain, model = LinearRegression().fit(X, y), LinearRegression().fit(X, a * y)
     np.testing.assert_array_equal(model.predict(X), a * plain.predict(X))
     np.testing.assert_array_equal(model.coef_, a * plain.coef_)
 
 
-def test_weight_two_is_the_row_twice_and_weight_zero_its_absence():
+def test_weight_two_equals_the_row_twice_and_weight_zero_its_absence():
     X, y = frame()
     weight = np.arange(60) % 3
     model = LinearRegression().fit(X, y, weight)
@@ -114,7 +114,7 @@ def test_weight_two_is_the_row_twice_and_weight_zero_its_absence():
     )
 
 
-def test_a_row_of_weight_zero_may_hold_anything():
+def test_a_row_of_weight_zero_may_have_any_value():
     X, y = table()
     weight = np.r_[0.0, np.ones(59)]
     X[0] = np.nan
@@ -124,7 +124,7 @@ def test_a_row_of_weight_zero_may_hold_anything():
     )
 
 
-def test_the_order_of_rows_matters_only_to_rounding():
+def test_the_order_of_rows_changes_only_rounding():
     X, y = frame()
     order = np.argsort(hashed(60, 1, 3)[:, 0])
     found = LinearRegression().fit(X.iloc[order], y[order])
@@ -152,7 +152,7 @@ def test_prediction_does_not_depend_on_the_batch():
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_the_threads_of_a_blas_do_not_matter(threads):
+def test_the_number_of_blas_threads_does_not_matter(threads):
     X, y = make_table(20_000, 60, missing=False).X, make_table(20_000).number
     with threadpool_limits(limits=threads):
         found = LinearRegression().fit(X, y).fingerprint()
@@ -164,12 +164,15 @@ def fingerprints() -> dict[str, str]:
     return {"frame": LinearRegression().fit(X, y, 1 + np.arange(700) % 3).fingerprint()}
 
 
-def test_the_vector_code_of_numpy_does_not_matter():
+def test_the_vector_instructions_of_numpy_do_not_matter():
     without = {"NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3"}
-    assert play("fingerprints", module="estimators.test_linear_model", **without) == fingerprints()
+    assert (
+        run_in_process("fingerprints", module="estimators.test_linear_model", **without)
+        == fingerprints()
+    )
 
 
-def test_every_kind_of_table_gives_one_model():
+def test_every_kind_of_table_gives_the_same_model():
     X, y = frame()
     plain = LinearRegression().fit(X, y).fingerprint()
     others = [
@@ -187,11 +190,11 @@ def test_every_kind_of_table_gives_one_model():
     )
 
 
-# ---- what is refused -----------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("cell", "word"), [(np.nan, "missing"), (np.inf, "infinite")])
-def test_a_missing_or_infinite_cell_is_refused_by_name(cell, word):
+def test_error_names_a_missing_or_infinite_value(cell, word):
     X, y = frame()
     model = LinearRegression().fit(X, y)
     X.loc[7, "ü"] = cell
@@ -200,7 +203,7 @@ def test_a_missing_or_infinite_cell_is_refused_by_name(cell, word):
             use()
 
 
-def test_a_missing_level_is_refused_by_name():
+def test_error_names_a_missing_category():
     X, y = frame()
     model = LinearRegression().fit(X, y)
     X.loc[3, "city"] = None
@@ -209,7 +212,7 @@ def test_a_missing_level_is_refused_by_name():
             use()
 
 
-def test_a_level_without_a_coefficient_is_refused_by_name():
+def test_error_names_a_category_without_a_coefficient():
     X, y = frame()
     model = LinearRegression().fit(X, y)
     other = X.assign(city=["Paris", *X["city"].astype(str)[1:]])
@@ -217,7 +220,7 @@ def test_a_level_without_a_coefficient_is_refused_by_name():
         model.predict(other)
 
 
-def test_dates_and_wide_integers_are_refused_by_name():
+def test_error_names_dates_and_wide_integers():
     X, y = frame()
     for column in (np.arange(60) + 2**60, pd.date_range("2020-01-01", periods=60)):
         with pytest.raises(
@@ -258,7 +261,7 @@ def test_parameters_are_checked():
         LinearRegression().summary()
 
 
-def test_a_target_of_one_value():
+def test_a_constant_target():
     X, _ = table()
     with pytest.warns(UserWarning, match="y has only one value"):
         model = LinearRegression().fit(X, np.full(60, 7.0))
@@ -273,7 +276,7 @@ def test_one_row_and_one_column():
     assert model.predict([[1.0]]) == 2.0
 
 
-# ---- the company it keeps ------------------------------------------------------------------------
+# ---- copies and files ----------------------------------------------------------------------------
 
 
 def by_file(model, folder):
@@ -286,19 +289,19 @@ def by_file(model, folder):
 def test_a_copy_is_the_same_model(way, intercept, tmp_path):
     X, y = frame()
     model = LinearRegression(fit_intercept=intercept).fit(X, y)
-    twin = way(model, tmp_path)
-    assert type(twin) is LinearRegression
-    assert twin.get_params() == model.get_params()
-    assert twin.fingerprint() == model.fingerprint()
-    assert twin.summary() == model.summary()
-    assert twin.feature_names_in_.tolist() == ["a", "b", "ü", "city"]
-    np.testing.assert_array_equal(twin.predict(X), model.predict(X))
-    np.testing.assert_array_equal(twin.predict_interval(X), model.predict_interval(X))
-    assert twin.fit(X, y).fingerprint() == model.fingerprint()
+    restored = way(model, tmp_path)
+    assert type(restored) is LinearRegression
+    assert restored.get_params() == model.get_params()
+    assert restored.fingerprint() == model.fingerprint()
+    assert restored.summary() == model.summary()
+    assert restored.feature_names_in_.tolist() == ["a", "b", "ü", "city"]
+    np.testing.assert_array_equal(restored.predict(X), model.predict(X))
+    np.testing.assert_array_equal(restored.predict_interval(X), model.predict_interval(X))
+    assert restored.fit(X, y).fingerprint() == model.fingerprint()
     assert not hasattr(clone(model), "coef_")
 
 
-def test_a_file_of_something_else_is_no_linear_model(tmp_path):
+def test_a_file_of_another_estimator_is_no_linear_model(tmp_path):
     X, y = table()
     other = stagewise.GradientBoostingRegressor(n_estimators=2).fit(X, y)
     stagewise.model.file.format.write_model(
@@ -310,7 +313,7 @@ def test_a_file_of_something_else_is_no_linear_model(tmp_path):
         stagewise.load(tmp_path / "model.stgw")
 
 
-def test_the_summary_says_it_all():
+def test_the_summary_has_all_numbers():
     X, y = frame()
     text = LinearRegression().fit(X, y).summary(confidence_level=0.9)
     for word in (
@@ -328,7 +331,7 @@ def test_the_summary_says_it_all():
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_residuals_are_drawn():
+def test_residual_plot():
     pytest.importorskip("matplotlib")
     X, y = frame()
     model = LinearRegression().fit(X, y)
@@ -342,7 +345,7 @@ def test_residuals_are_drawn():
         model.plot_residuals(X, y, axes=figure.axes[:2])
 
 
-def test_without_matplotlib_the_remedy_is_said(monkeypatch):
+def test_error_without_matplotlib_names_the_remedy(monkeypatch):
     X, y = frame()
     model = LinearRegression().fit(X, y)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
@@ -350,7 +353,7 @@ def test_without_matplotlib_the_remedy_is_said(monkeypatch):
         model.plot_residuals(X, y)
 
 
-def test_many_levels():
+def test_many_categories():
     codes = hashed(2000, 1, 4)[:, 0] % 150
     y = (codes % 10).astype(float)
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Law: the units of X and y change nothing but the units of what a linear model predicts."""
+"""The units of X and y change only the units of the predictions of a linear model."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ def table() -> Any:
 
 @EACH
 @pytest.mark.parametrize("power", [-900, -400, 500, 1000])
-def test_a_power_of_two_times_y_is_learned_digit_by_digit(
-    model: Any, power: int, table: Any
-) -> None:
+def test_y_times_a_power_of_two_gives_identical_digits(model: Any, power: int, table: Any) -> None:
     y = table.number / 4096
     plain = clone(model).fit(table.X, y).predict(table.X)
     scaled = clone(model).fit(table.X, np.ldexp(y, power)).predict(table.X)
@@ -66,7 +64,7 @@ def test_tests_and_intervals_do_not_depend_on_units(model: Any, factor: float, t
 
 
 @EACH
-def test_a_prediction_beyond_all_doubles_is_refused_by_its_row(model: Any, table: Any) -> None:
+def test_error_names_the_row_of_a_prediction_that_is_not_finite(model: Any, table: Any) -> None:
     model = clone(model).fit(table.X, np.ldexp(table.X[:, 0] - 2000, 1000))
     X = table.X[:3].copy()
     X[1, 0] = 1e100
@@ -76,7 +74,7 @@ def test_a_prediction_beyond_all_doubles_is_refused_by_its_row(model: Any, table
     assert np.isfinite(model.predict(X)).all()
 
 
-def test_intervals_of_rows_beyond_all_others_are_as_wide_as_can_be(table: Any) -> None:
+def test_intervals_of_extreme_rows_are_infinite(table: Any) -> None:
     model = LinearRegression().fit(table.X, table.number)
     X = table.X[:4].copy()
     X[1] = 1e200
@@ -110,12 +108,12 @@ def test_any_units_give_numbers_or_an_error_that_names_the_column(model: Any, se
     for seed in seeds:
         X, y, weight = odd_table(seed)
         try:
-            said = model.fit(X, y, weight).predict(X)
+            predicted = model.fit(X, y, weight).predict(X)
         except ValueError as error:
             if not re.search(rf"{expected}|backward' starts with all", str(error)):
                 raise
             continue
-        assert np.isfinite(said).all()
+        assert np.isfinite(predicted).all()
         if hasattr(model, "summary"):
             coefficient_table(model)
             model.summary()
@@ -123,7 +121,7 @@ def test_any_units_give_numbers_or_an_error_that_names_the_column(model: Any, se
             assert model.covariance_.shape
 
 
-def test_what_a_linear_model_lacks_is_absent(table: Any) -> None:
+def test_attributes_that_a_linear_model_lacks_are_absent(table: Any) -> None:
     model = StagewiseLinearRegressor(n_estimators=5).fit(table.X, table.number)
     for name in ("apply", "feature_importances_"):
         assert not hasattr(model, name)

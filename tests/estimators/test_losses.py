@@ -1,4 +1,4 @@
-"""Every loss by name: what it learns, what it refuses, and that it keeps the contracts."""
+"""Every loss by name: accuracy, errors and invariants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LOG_LINKS = ("poisson", "gamma", "tweedie")
 
 
 def numbers(loss: str, n: int = 1500, seed: int = 0):
-    """A table and a target in the loss's domain, with its mean."""
+    """Return a table and a target in the loss's domain, with its mean."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 4))
     signal = np.sin(X[:, 0]) + 0.5 * X[:, 1] * (X[:, 2] > 0)
@@ -40,12 +40,12 @@ def test_losses_of_one_class_with_equal_parameters_are_equal():
 def test_every_loss_learns(loss):
     X, y, truth = numbers(loss)
     model = GradientBoostingRegressor(loss=loss, n_estimators=60).fit(X[:1000], y[:1000])
-    answer, constant = model.predict(X[1000:]), np.median(y[:1000])
+    predicted, constant = model.predict(X[1000:]), np.median(y[:1000])
     truth = truth[1000:]
-    assert np.abs(answer - truth).mean() < 0.7 * np.abs(constant - truth).mean()
+    assert np.abs(predicted - truth).mean() < 0.7 * np.abs(constant - truth).mean()
     assert model.train_loss_[-1] < model.train_loss_[0]
     if loss in LOG_LINKS:
-        assert (answer > 0).all()
+        assert (predicted > 0).all()
 
 
 @pytest.mark.parametrize(("loss", "room"), [("poisson", 0.01), ("gamma", 0.1), ("tweedie", 0.1)])
@@ -57,14 +57,14 @@ def test_log_links_predict_the_mean(loss, room):
 
 
 @pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
-def test_a_quantile_leaves_its_share_of_the_rows_below(q):
+def test_the_share_of_rows_below_a_predicted_quantile_is_q(q):
     X, y, _ = numbers("quantile", 4000)
     model = GradientBoostingRegressor(loss="quantile", quantile=q, n_estimators=60).fit(X, y)
     fresh, target, _ = numbers("quantile", 4000, seed=1)
     assert np.mean(target < model.predict(fresh)) == pytest.approx(q, abs=0.05)
 
 
-def test_huber_is_not_led_astray_by_outliers():
+def test_huber_is_robust_against_outliers():
     X, y, truth = numbers("huber")
     y[::25] += 1000.0
     errors = {
@@ -97,7 +97,7 @@ def test_threads_weights_and_files_change_nothing(loss, tmp_path):
 
 
 @pytest.mark.parametrize("loss", REGRESSION_LOSSES)
-def test_early_stopping_watches_the_same_loss(loss):
+def test_early_stopping_uses_the_same_loss(loss):
     X, y, _ = numbers(loss)
     model = GradientBoostingRegressor(loss=loss, n_estimators=400, early_stopping=True).fit(X, y)
     assert model.n_iter_ == int(np.argmin(model.validation_loss_)) + 1
@@ -105,7 +105,7 @@ def test_early_stopping_watches_the_same_loss(loss):
 
 
 @pytest.mark.parametrize("loss", [Huber(0.8), Quantile(0.25), Tweedie(1.2)])
-def test_a_loss_as_an_object_is_the_loss_by_name(loss, tmp_path):
+def test_a_loss_object_equals_the_loss_by_name(loss, tmp_path):
     X, y, _ = numbers(loss.name, 400)
     own = {name: getattr(loss, name) for name in loss.parameter_names}
     by_object = GradientBoostingRegressor(loss=loss, n_estimators=5).fit(X, y)
@@ -129,7 +129,7 @@ def test_a_loss_as_an_object_is_the_loss_by_name(loss, tmp_path):
         ("gamma", 0.0, r"gamma loss needs targets above 0, but y is 0 "),
     ],
 )
-def test_a_target_outside_the_domain_is_named(loss, bad, message):
+def test_error_names_a_target_outside_the_domain(loss, bad, message):
     X, y, _ = numbers(loss, 50)
     y[7] = bad
     with pytest.raises(ValueError, match=message):
@@ -138,7 +138,7 @@ def test_a_target_outside_the_domain_is_named(loss, bad, message):
 
 @pytest.mark.filterwarnings("ignore:y has only one value")
 @pytest.mark.parametrize("loss", ["poisson", "tweedie"])
-def test_a_target_of_nothing_but_zeros_is_refused(loss):
+def test_a_target_of_zeros_only_is_refused(loss):
     with pytest.raises(ValueError, match="all targets are 0"):
         GradientBoostingRegressor(loss=loss).fit(np.zeros((30, 1)), np.zeros(30))
 
@@ -207,7 +207,7 @@ def test_an_exponential_model_is_saved_with_its_link(tmp_path):
 
 
 class Margin(Loss):
-    """Squared distance of ±1 to the score, for classes; nothing but its value is given."""
+    """Squared distance of ±1 to the score, for classes; only its value is implemented."""
 
     def loss(self, y, score):
         return (2.0 * y - 1 - score) ** 2
@@ -220,7 +220,7 @@ class Margin(Loss):
         return np.column_stack([1 - p, p])
 
 
-def test_a_loss_of_ones_own_works_for_classes():
+def test_a_custom_loss_works_for_classes():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 3))
     y = np.where(X[:, 0] * X[:, 1] > 0, "b", "a")
@@ -237,26 +237,26 @@ def test_a_loss_of_ones_own_works_for_classes():
         (lambda: Tweedie(1.0), "power must lie between 1 and 2.*For 1 use 'poisson'"),
     ],
 )
-def test_a_loss_as_an_object_checks_its_parameters(make, message):
+def test_a_loss_object_checks_its_parameters(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
 
-def test_held_out_targets_are_checked_too():
+def test_validation_targets_are_checked_too():
     X, y, _ = numbers("poisson", 60)
     with pytest.raises(ValueError, match=r"y_val.*at least 0, but y is -3"):
         GradientBoostingRegressor(loss="poisson").fit(X, y, X_val=X[:2], y_val=[1.0, -3.0])
 
 
-def test_a_fit_is_continued_only_with_its_own_loss():
+def test_a_continued_fit_needs_the_same_loss():
     X, y, _ = numbers("poisson", 200)
     model = GradientBoostingRegressor(loss="poisson", n_estimators=3, warm_start=True).fit(X, y)
     with pytest.raises(ValueError, match="a model of the loss 'poisson', but now it is 'squared"):
         model.set_params(loss="squared_error", n_estimators=6).fit(X, y)
 
 
-def test_one_newton_step_of_a_settled_region_is_bounded():
-    # Rows of a class that p has ruled out, with a learning rate of 1: -G/H would be endless.
+def test_a_newton_step_of_a_pure_region_is_bounded():
+    # Rows of a class with p near 0, with a learning rate of 1: -G/H would be unbounded.
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 4)), rng.integers(0, 6, 200)
     model = GradientBoostingClassifier(
@@ -266,7 +266,7 @@ def test_one_newton_step_of_a_settled_region_is_bounded():
     assert np.isfinite(model.predict_proba(X)).all()
 
 
-def test_holding_rows_out_of_classes_of_one_row_is_refused():
+def test_holding_out_rows_of_classes_of_one_row_is_refused():
     X, y = np.arange(5.0).reshape(-1, 1), np.arange(5)
     with pytest.raises(ValueError, match="every class of y has only one row"):
         GradientBoostingClassifier(early_stopping=True).fit(X, y)

@@ -1,4 +1,4 @@
-"""Values that stand for missing: the model is the one that NaN in their place would have given."""
+"""missing_values: the model equals the one fitted to NaN in their place."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def target(kind, table):
 
 
 def marked(X, value, dtype=np.float64):
-    """The same table with a value in place of NaN."""
+    """Return the same table with a value in place of NaN."""
     return np.where(np.isnan(X), value, X).astype(dtype)
 
 
-# Form, and what stands for missing in it. Cells are multiples of 1/4096 from 0 to 4096.
+# Container, and its missing value. Values are multiples of 1/4096 from 0 to 4096.
 FORMS = {
     "float64": (lambda X: marked(X, -999), -999),
     "float64, no float32": (lambda X: marked(X, -999.9), -999.9),
@@ -58,7 +58,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize(("form", "value"), FORMS.values(), ids=FORMS)
-def test_the_model_is_that_of_nan_in_their_place(form, value, table):
+def test_the_model_equals_that_of_nan(form, value, table):
     plain = quick(GradientBoostingRegressor).fit(table.X, table.number)
     X = form(table.X)
     model = quick(GradientBoostingRegressor, missing_values=value).fit(X, table.number)
@@ -88,7 +88,7 @@ def test_integers_are_compared_as_integers(first, value, table):
 
 
 @BOTH
-def test_every_way_to_predict_knows_them(kind, table):
+def test_every_prediction_method_treats_them_as_missing(kind, table):
     y = target(kind, table)
     plain = quick(kind).fit(table.X, y)
     model = quick(kind, missing_values=-999).fit(marked(table.X, -999), y)
@@ -105,7 +105,7 @@ def test_every_way_to_predict_knows_them(kind, table):
 
 @BOTH
 @pytest.mark.parametrize("early_stopping", [False, True])
-def test_validation_rows_know_them(kind, early_stopping, table, held):
+def test_validation_rows_treat_them_as_missing(kind, early_stopping, table, held):
     y, params = target(kind, table), {"n_estimators": 30, "learning_rate": 0.7}
     given = {} if early_stopping else {"y_val": target(kind, held)}
 
@@ -121,7 +121,7 @@ def test_validation_rows_know_them(kind, early_stopping, table, held):
 
 @BOTH
 @pytest.mark.parametrize("value", [-999, [-999, 1e20, 0.1, 2**64 - 1]], ids=repr)
-def test_a_saved_model_knows_its_own(kind, value, table, tmp_path):
+def test_a_saved_model_keeps_its_missing_values(kind, value, table, tmp_path):
     X = marked(table.X, -999)
     model = quick(kind, missing_values=value).fit(X, target(kind, table))
     model.save(tmp_path / "m.stgw")
@@ -133,18 +133,18 @@ def test_a_saved_model_knows_its_own(kind, value, table, tmp_path):
         assert encode(again.model_) == encode(model.model_)
 
 
-def test_predictions_follow_the_model_and_not_the_parameter(table):
+def test_predictions_use_the_missing_values_of_the_model_not_of_the_parameter(table):
     X = marked(table.X, -999)
     model = quick(GradientBoostingRegressor, missing_values=-999).fit(X, table.number)
     before = model.predict(X)
     np.testing.assert_array_equal(model.set_params(missing_values=None).predict(X), before)
 
 
-def test_without_being_told_they_are_ordinary_values(table):
+def test_without_the_parameter_they_are_ordinary_values(table):
     X = marked(table.X, -999)
     plain = quick(GradientBoostingRegressor).fit(X, table.number)
-    told = quick(GradientBoostingRegressor, missing_values=-998).fit(X, table.number)
-    assert plain.fingerprint() == told.fingerprint()
+    declared = quick(GradientBoostingRegressor, missing_values=-998).fit(X, table.number)
+    assert plain.fingerprint() == declared.fingerprint()
     assert plain.predict([[-999.0] * 5]) != plain.predict([[np.nan] * 5])
 
 
@@ -159,7 +159,7 @@ def test_the_report_counts_them_by_column(table):
     assert taken == {"some": counts[0]}
 
 
-def test_a_continued_fit_has_the_same_ones(table):
+def test_a_continued_fit_has_the_same_missing_values(table):
     X = marked(table.X, -999)
     model = quick(GradientBoostingRegressor, warm_start=True, missing_values=-999)
     model.fit(X, table.number).set_params(n_estimators=15, missing_values=[-999.0])
@@ -176,7 +176,7 @@ def test_a_clone_has_them(table):
     assert copy.missing_values is not value
 
 
-def test_a_column_of_nothing_else_is_known_only_as_missing(table):
+def test_a_column_of_missing_values_only_is_reported(table):
     X = np.column_stack([table.X, np.full(400, -999.0)])
     model = quick(GradientBoostingRegressor, missing_values=-999).fit(X, table.number)
     assert model.fit_report_["constant_or_missing_features"] == ["column 5"]

@@ -1,4 +1,4 @@
-"""Several targets, and one tree for all scores."""
+"""Several targets, and vector leaves."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ def table():
 
 
 def power_of_two_spread(y):
-    """The same numbers with a standard deviation of 1, so that one fit and several agree."""
+    """Scale to a standard deviation of 1, so that one fit and several agree."""
     return (y - y.mean()) / y.std()
 
 
-# ---- several targets, a tree for each ----------------------------------------------------------
+# ---- several targets, one tree for each --------------------------------------------------------
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_a_tree_for_each_target_is_a_fit_for_each(table, loss):
-    params = {"loss": loss, **LOSSES[loss], "max_features": 1.0}  # each tree draws its own
+def test_one_tree_per_target_equals_separate_fits(table, loss):
+    params = {"loss": loss, **LOSSES[loss], "max_features": 1.0}  # each tree draws its own features
     together = quick(Regressor, **params).fit(table.X, table.numbers)
     predicted = together.predict(table.X)
     assert predicted.shape == table.numbers.shape
@@ -61,7 +61,7 @@ def test_a_tree_for_each_target_is_a_fit_for_each(table, loss):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", LOSSES)
-def test_every_loss_is_lowered(table, loss, kind):
+def test_every_loss_decreases(table, loss, kind):
     model = quick(Regressor, **{"loss": loss, **LOSSES[loss]}, leaves=kind, n_estimators=30)
     model.fit(table.X, table.numbers)
     assert model.train_loss_[-1] < model.train_loss_[0]
@@ -87,7 +87,7 @@ def test_the_score_is_the_mean_of_r2(table):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_unit_of_a_target_matters_to_no_other(table, kind):
+def test_the_scale_of_a_target_does_not_change_the_others(table, kind):
     y = table.numbers
     expected = quick(Regressor, leaves=kind).fit(table.X, y).predict(table.X)
     scale, shift = np.array([3.7, 1e-9, 1e6]), np.array([5.0, 0.0, -1e7])
@@ -97,7 +97,7 @@ def test_the_unit_of_a_target_matters_to_no_other(table, kind):
     )
 
 
-def test_names_of_targets_are_remembered(table, tmp_path):
+def test_names_of_targets_are_saved(table, tmp_path):
     y = pd.DataFrame(table.numbers, columns=["a", "b", "größe"])
     model = quick(Regressor).fit(table.X, y)
     assert model.target_names_.tolist() == ["a", "b", "größe"]
@@ -111,7 +111,7 @@ def test_names_of_targets_are_remembered(table, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "list"])
-def test_targets_may_come_in_any_form(table, kind):
+def test_targets_may_have_any_container(table, kind):
     y = table.numbers
     forms = {"pandas": pd.DataFrame, "list": lambda y: y.tolist()}
     if kind == "polars":
@@ -142,7 +142,7 @@ def test_validation_targets_are_matched_by_name(table):
         ("high", r"In target 1 of y: .*'high' at row 7"),
     ],
 )
-def test_a_wrong_target_is_named(table, bad, words):
+def test_error_names_an_invalid_target(table, bad, words):
     y = table.numbers.astype(object)
     y[7, 1] = bad
     with pytest.raises((ValueError, TypeError), match=words):
@@ -152,7 +152,7 @@ def test_a_wrong_target_is_named(table, bad, words):
         quick(Regressor).fit(table.X, frame)
 
 
-def test_a_target_outside_the_domain_is_named(table):
+def test_error_names_a_target_outside_the_domain(table):
     y = table.numbers.copy()
     y[3, 2] = -1.0
     with pytest.raises(ValueError, match=r"In target 2 of y: The gamma loss needs"):
@@ -167,12 +167,12 @@ def test_a_constant_target_is_predicted_exactly(table):
         np.testing.assert_array_equal(model.predict(table.X)[:, 1], 7.25)
 
 
-def test_other_estimators_want_one_target(table):
+def test_other_estimators_refuse_several_targets(table):
     with pytest.raises(ValueError, match="1d array"):
         StagewiseRegressor(n_estimators=2).fit(table.X, table.numbers)
 
 
-# ---- one tree for all scores -------------------------------------------------------------------
+# ---- vector leaves -----------------------------------------------------------------------------
 
 FITS = {
     "targets": (Regressor, "numbers", {}),
@@ -189,7 +189,7 @@ FITS = {
     "minimal variance": (Regressor, "numbers", {"sampling": "mvs", "subsample": 0.4}),
     "dropout": (Regressor, "numbers", {"dropout": Dart(rate=0.4, skip=0.1)}),
     "categories": (Classifier, "many", {"categorical_features": [1]}),
-    "level by level": (Regressor, "numbers", {"grow_policy": "depth_wise", "max_depth": 3}),
+    "depth-wise": (Regressor, "numbers", {"grow_policy": "depth_wise", "max_depth": 3}),
     "groups": (Regressor, "numbers", {"interaction_cst": "pairwise"}),
     "penalties": (Classifier, "many", {"l1_regularization": 0.5, "max_step": 0.4}),
     "many bins": (Regressor, "numbers", {"max_bins": 400}),
@@ -210,7 +210,7 @@ def test_a_round_is_one_tree_with_a_value_for_each_output(table, name):
     assert model.apply(table.X[:5]).size == 5 * 8
     assert model.train_loss_[-1] < model.train_loss_[0]
     assert model.feature_importances_.sum() == pytest.approx(1)
-    # What was added up during training, what many rows and what few rows are told, is the same.
+    # The training scores, the predictions of many rows and of few rows are the same.
     many, few = (model._score(table.X), [model._score(row[np.newaxis]) for row in table.X[:40]])
     np.testing.assert_array_equal(many[:40], np.concatenate(few))
     *_, last = model._staged_score(table.X)
@@ -225,7 +225,7 @@ def test_threads_do_not_matter(name):
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_a_continued_fit_is_the_uninterrupted_one(table, name, tmp_path):
+def test_a_continued_fit_equals_the_uninterrupted_one(table, name, tmp_path):
     kind, target, params = FITS[name]
     y = getattr(table, target)
     model = quick(kind, **params, leaves="vector", warm_start=True, n_estimators=3)
@@ -240,7 +240,7 @@ def test_a_continued_fit_is_the_uninterrupted_one(table, name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["targets", "medians", "classes", "categories", "many bins"])
-def test_weights_are_counts(table, name):
+def test_weights_equal_repeated_rows(table, name):
     kind, target, params = FITS[name]
     weight = np.arange(ROWS) % 3
     twice = np.repeat(np.arange(ROWS), weight)
@@ -264,7 +264,7 @@ def test_identical_targets_give_the_model_of_one(table, loss):
         np.testing.assert_allclose(same.predict(table.X)[:, k], one.predict(table.X), rtol=1e-9)
 
 
-def test_an_order_of_targets_is_an_order_of_predictions(table):
+def test_permuting_targets_permutes_predictions(table):
     order = [2, 0, 1]
     first = fit("targets", table).predict(table.X)
     second = quick(Regressor, leaves="vector").fit(table.X, table.numbers[:, order])
@@ -272,7 +272,7 @@ def test_an_order_of_targets_is_an_order_of_predictions(table):
 
 
 @pytest.mark.parametrize("name", ["targets", "classes"])
-def test_rounds_are_chosen_as_ever(table, name):
+def test_early_stopping_cross_validation_and_out_of_bag_rows(table, name):
     kind, target, _ = FITS[name]
     y = getattr(table, target)
     for params in ({"early_stopping": True}, {"early_stopping": 3}):
@@ -298,7 +298,7 @@ NOT_WITH_VECTORS = {
 
 
 @pytest.mark.parametrize("name", NOT_WITH_VECTORS)
-def test_what_vectors_do_not_know_is_refused(table, name):
+def test_options_that_vector_leaves_do_not_support_are_refused(table, name):
     with pytest.raises(InvalidParameterError, match=rf"leaves='vector'.*{name} must be"):
         fit("targets", table, **NOT_WITH_VECTORS[name])
 
@@ -309,7 +309,7 @@ def test_a_vector_of_one_score_is_refused(table, kind, target):
         quick(kind, leaves="vector").fit(table.X, getattr(table, target))
 
 
-def test_what_a_continued_fit_must_not_change(table):
+def test_changes_that_a_continued_fit_refuses(table):
     model = quick(Regressor, warm_start=True).fit(table.X, table.numbers)
     model.set_params(n_estimators=9)
     with pytest.raises(ValueError, match=r"a model of 3 targets, but y has 2 targets"):
@@ -320,12 +320,12 @@ def test_what_a_continued_fit_must_not_change(table):
         model.set_params(leaves="vector").fit(table.X, table.numbers)
 
 
-def test_the_recipe_says_that_leaves_are_vectors():
+def test_the_recipe_states_vector_leaves():
     assert "vector leaves" in Regressor(leaves="vector").recipe()
     assert "vector" not in Regressor().recipe()
 
 
-def test_the_checks_of_several_targets_pass():
+def test_scikit_learns_multi_output_checks_pass():
     checks = [
         (model, check)
         for model, check in estimator_checks_generator(Regressor())

@@ -70,7 +70,7 @@ def make(kind, name, **more):
     return quick(kind, **{parameter: clone(option), **beside, **more})
 
 
-def test_every_option_is_in_the_table():
+def test_the_table_has_every_option():
     named = [getattr(stagewise, name) for name in stagewise.__all__]
     kinds = {
         k.__name__ for k in named if isinstance(k, type) and issubclass(k, stagewise.Goss.__base__)
@@ -97,7 +97,7 @@ def test_parameters_of_options_are_nested(kind, name):
 
 @BOTH
 @EVERY_OPTION
-def test_a_clone_has_options_of_its_own(kind, name):
+def test_a_clone_copies_its_options(kind, name):
     model, (parameter, option, _) = make(kind, name), OPTIONS[name]
     other = clone(model)
     assert getattr(other, parameter) is not getattr(model, parameter)
@@ -127,7 +127,7 @@ WORDS = {
 
 @BOTH
 @pytest.mark.parametrize("parameter", WORDS)
-def test_a_word_is_the_option_with_its_defaults(kind, parameter, table):
+def test_a_word_equals_the_option_with_its_defaults(kind, parameter, table):
     beside = {"categorical_features": [1]} if parameter == "category_encoding" else {}
     for word, option in WORDS[parameter]:
         half = {"subsample": 0.5} if word == "mvs" else {}
@@ -196,7 +196,7 @@ def test_a_search_chooses_among_options(table):
 
 @BOTH
 @EVERY_OPTION
-def test_options_come_back_from_files_and_pickles(kind, name, table, tmp_path):
+def test_options_are_restored_from_files_and_pickles(kind, name, table, tmp_path):
     parameter, option, _ = OPTIONS[name]
     model = make(kind, name).fit(table.X, target(kind, table))
     model.save(tmp_path / "model.stgw")
@@ -208,7 +208,7 @@ def test_options_come_back_from_files_and_pickles(kind, name, table, tmp_path):
 
 
 @pytest.mark.parametrize("value", [np.bool_(True), np.int8(3), 3.0, "cv", False])
-def test_early_stopping_comes_back_from_a_file(value, table, tmp_path):
+def test_early_stopping_is_restored_from_a_file(value, table, tmp_path):
     model = quick(GradientBoostingRegressor, early_stopping=value).fit(table.X, table.number)
     model.save(tmp_path / "model.stgw")
     assert stagewise.load(tmp_path / "model.stgw").early_stopping == value
@@ -222,7 +222,7 @@ SPLITTERS = (
 
 
 @pytest.mark.parametrize("splitter", SPLITTERS, ids=lambda value: type(value).__name__)
-def test_a_splitter_of_scikit_learn_comes_back_from_a_file(splitter, table, tmp_path):
+def test_a_splitter_of_scikit_learn_is_restored_from_a_file(splitter, table, tmp_path):
     pruned = {"pruning": "cost_complexity", "max_depth": 3}
     for model, name in (
         (quick(GradientBoostingRegressor, early_stopping=splitter), "early_stopping"),
@@ -259,7 +259,7 @@ COLLECTIONS = {
 
 
 @pytest.mark.parametrize(("params", "read"), COLLECTIONS.values(), ids=COLLECTIONS)
-def test_arrays_and_sets_come_back_from_a_file_as_lists(params, read, table, tmp_path):
+def test_arrays_and_sets_are_restored_from_a_file_as_lists(params, read, table, tmp_path):
     model = quick(GradientBoostingRegressor, **params).fit(table.X, table.number)
     model.save(tmp_path / "model.stgw")
     other = stagewise.load(tmp_path / "model.stgw")
@@ -292,7 +292,7 @@ def test_an_option_of_ones_own_can_only_be_pickled(table, tmp_path):
     assert pickle.loads(pickle.dumps(model)).fingerprint() == model.fingerprint()
 
 
-def test_a_loss_with_a_number_comes_back_from_a_file(table, tmp_path):
+def test_a_loss_with_a_parameter_is_restored_from_a_file(table, tmp_path):
     loss = stagewise.losses.Tweedie(power=1.2)
     model = quick(GradientBoostingRegressor, loss=loss).fit(table.X, table.number)
     model.save(tmp_path / "model.stgw")
@@ -333,7 +333,7 @@ MORE_BAD = [
 
 @BOTH
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_value_names_the_option_and_its_parameter(kind, name, table):
+def test_error_names_the_option_and_its_parameter(kind, name, table):
     values, words = BAD[name]
     model = make(kind, name).set_params(
         **{f"{OPTIONS[name][0]}__{own}": value for own, value in values.items()}
@@ -370,7 +370,7 @@ def test_an_option_of_another_parameter_is_refused(table):
         GradientBoostingRegressor(dropout=Dart).fit(table.X, table.number)
 
 
-def test_numbers_of_approx_need_approx(table):
+def test_parameters_of_approx_need_the_method_approx(table):
     with pytest.raises(InvalidParameterError, match=r"'sketch_eps' of SplitSearch has no effect"):
         GradientBoostingRegressor(split=SplitSearch(sketch_eps=0.1)).fit(table.X, table.number)
 
@@ -400,7 +400,7 @@ def test_the_error_for_another_name_shows_the_option(kind, name):
         kind().set_params(**{name: 1})
 
 
-def test_no_estimator_is_offered_an_option_that_it_refuses():
+def test_messages_offer_no_option_that_the_estimator_refuses():
     with pytest.raises(TypeError, match="has no such parameter, but GradientBoosting"):
         RandomForestClassifier(feature_weights=[1, 2])
     with pytest.raises(TypeError, match=r"split=SplitSearch\(random_thresholds=\.\.\.\)"):
@@ -413,7 +413,7 @@ def test_no_estimator_is_offered_an_option_that_it_refuses():
 
 
 @BOTH
-def test_there_are_at_most_40_parameters(kind):
+def test_every_estimator_has_at_most_40_parameters(kind):
     assert len(inspect.signature(kind).parameters) <= 40
 
 
@@ -445,7 +445,7 @@ LEAST_SQUARES |= {"term_names_", "tvalues_"}
 
 
 @EVERY
-def test_nothing_is_public_by_accident(kind):
+def test_estimators_have_no_other_public_attributes(kind):
     allowed = SCIKIT_LEARN | OURS
     for start, names in OURS_OF.items():
         if kind.__name__.startswith(start):
@@ -460,7 +460,7 @@ def test_attributes_of_an_object_are_its_parameters(kind):
     assert set(vars(kind())) == set(inspect.signature(kind).parameters)
 
 
-def test_a_bad_number_of_an_option_is_one_sentence() -> None:
+def test_an_invalid_number_of_an_option_is_one_sentence() -> None:
     X, y = np.arange(40.0).reshape(-1, 1), np.arange(40.0)
     with pytest.raises(InvalidParameterError) as error:
         GradientBoostingRegressor(sampling=Goss(top="a")).fit(X, y)

@@ -1,4 +1,4 @@
-"""Every parameter of every estimator: one value that is refused, one at the edge that is not."""
+"""Every parameter of every estimator: one value that is refused, one limit value that is valid."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ NOT_FINITE = (math.nan, math.inf, -math.inf, np.float32("nan"), 10**400, -(10**4
 WORDS = (1, "a", "NEWTON", ["newton"], np.array(["a", "b"]))
 
 
-# ---- each rule, with all that it refuses ------------------------------------------------------
+# ---- each rule, with the values that it refuses -----------------------------------------------
 
 
 @dataclass(frozen=True)
 class RuleCase:
-    """A rule, values that it refuses, and values that it returns in their plain types."""
+    """A rule, values that it refuses, and values that it returns in plain Python types."""
 
     rule: Any
     refused: tuple[Any, ...]
@@ -63,7 +63,7 @@ RULE_CASES = {
         (None, 0, 1, 1.0, *NO_NUMBER, *NOT_FINITE),
         ((0.999, 0.999),),
     ),
-    "a whole number": RuleCase(
+    "an integer": RuleCase(
         Number(2, 2**31 - 1, whole=True),
         (None, 1, 2**31, 2.5, fractions.Fraction(5, 2), True, np.bool_(True), *NO_NUMBER),
         ((2, 2), (8.0, 8), (np.int16(8), 8), (2**31 - 1, 2**31 - 1)),
@@ -144,7 +144,7 @@ def test_every_rule_has_a_case():
 
 @dataclass(frozen=True)
 class Case:
-    """A value that is refused, one at the edge that is accepted, and what that one needs.
+    """A value that is refused, a limit value that is accepted, and the parameters it needs.
 
     `edge` and `beside` may be functions of the estimator's class.
     """
@@ -270,9 +270,11 @@ def test_every_parameter_of_every_estimator_has_a_case():
 
 
 @EVERY_PARAMETER
-def test_an_impossible_value_is_refused_by_name(name, few):
+def test_an_invalid_value_is_refused_by_name(name, few):
     for kind in kinds_with(name):
-        model = kind(**{name: CASES[name].bad})  # the constructor takes anything, as scikit-learn's
+        model = kind(
+            **{name: CASES[name].bad}
+        )  # the constructor accepts any value, as scikit-learn's
         with pytest.raises(InvalidParameterError) as caught:
             model.fit(few.X, labelled(kind, few))
         message = str(caught.value)
@@ -285,7 +287,7 @@ def test_an_impossible_value_is_refused_by_name(name, few):
 
 @EVERY_PARAMETER
 @pytest.mark.filterwarnings("ignore:.* rows are in the bag of every tree:UserWarning")
-def test_a_value_at_the_edge_is_accepted(name, few):
+def test_a_limit_value_is_accepted(name, few):
     for kind in kinds_with(name):
         short = {"n_estimators": 3} if "n_estimators" in inspect.signature(kind).parameters else {}
         case = CASES[name]
@@ -308,7 +310,7 @@ STRUCTURED: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize("name", STRUCTURED)
-def test_impossible_values_by_feature_are_refused_by_name(name, few):
+def test_invalid_values_by_feature_are_refused_by_name(name, few):
     for value in STRUCTURED[name]:
         options = {"max_features": FeatureSampling(per_node=0.5), "split": SplitSearch()}
         model = GradientBoostingRegressor(**options).set_params(**{name: value})
@@ -322,20 +324,20 @@ def test_impossible_values_by_feature_are_refused_by_name(name, few):
     ["balance", 3, [1, 2], {0: -1}, {0: math.nan}, {0: "x"}, {0: 0, 1: 0}, {"yes": 2, 1: 1}],
     ids=repr,
 )
-def test_an_impossible_class_weight_is_refused_by_name(value, table):
+def test_an_invalid_class_weight_is_refused_by_name(value, table):
     with pytest.raises(InvalidParameterError, match="'class_weight'"):
         quick(GradientBoostingClassifier, class_weight=value).fit(table.X, table.two)
 
 
 def test_class_weights_may_leave_classes_out_or_name_absent_ones(table):
     left_out = quick(GradientBoostingClassifier, class_weight={1: 2}).fit(table.X, table.two)
-    absent = {0: 1, 1: 2, "never seen": 9}
+    absent = {0: 1, 1: 2, "unused": 9}
     named = quick(GradientBoostingClassifier, class_weight=absent).fit(table.X, table.two)
     assert left_out.fingerprint() == named.fingerprint()
 
 
 SAME = {
-    "whole floats are whole numbers": ({"max_leaf_nodes": 8.0}, {"max_leaf_nodes": 8}),
+    "integral floats are integers": ({"max_leaf_nodes": 8.0}, {"max_leaf_nodes": 8}),
     "numpy integers": ({"n_estimators": np.int16(8)}, {"n_estimators": 8}),
     "numpy floats": ({"learning_rate": np.float64(0.1)}, {"learning_rate": 0.1}),
     "fractions": ({"subsample": fractions.Fraction(1, 2)}, {"subsample": 0.5}),
@@ -344,27 +346,27 @@ SAME = {
     "no callbacks": ({"callbacks": []}, {"callbacks": None}),
     "missing values in any order": ({"missing_values": [7, 3]}, {"missing_values": (3.0, 7, 3)}),
     "one missing value": ({"missing_values": np.int8(3)}, {"missing_values": [3]}),
-    "missing values nobody has": ({"missing_values": 2**64 - 1}, {"missing_values": None}),
+    "missing values that no row has": ({"missing_values": 2**64 - 1}, {"missing_values": None}),
     "a seed of any integer type": ({"random_state": np.uint64(3)}, {"random_state": 3}),
     "no limits": ({"max_leaf_nodes": None}, {"max_leaf_nodes": 2**31 - 1}),
-    "a limit nobody reaches": ({"max_depth": None}, {"max_depth": 2**31 - 1}),
+    "a limit that no tree reaches": ({"max_depth": None}, {"max_depth": 2**31 - 1}),
 }
 
 
 @pytest.mark.parametrize(("one", "other"), SAME.values(), ids=SAME)
-def test_values_that_mean_the_same_do_the_same(one, other, table):
+def test_equivalent_values_give_the_same_model(one, other, table):
     a, b = (quick(GradientBoostingRegressor, **p).fit(table.X, table.number) for p in (one, other))
     assert a.fingerprint() == b.fingerprint()
 
 
 @pytest.mark.parametrize("seed", [0, 2**31, 2**32, 2**63, 2**64 - 1])
-def test_any_64_bit_seed_will_do(seed, table, tmp_path):
+def test_any_64_bit_seed_is_valid(seed, table, tmp_path):
     model = quick(GradientBoostingRegressor, random_state=seed, subsample=0.5, early_stopping=True)
     model.fit(table.X, table.number).save(tmp_path / "m.stgw")
     assert model.seed_ == seed
 
 
-# ---- trees keep to it ---------------------------------------------------------------------------
+# ---- limits of trees ----------------------------------------------------------------------------
 
 
 def walk(model):
@@ -398,7 +400,7 @@ def walk(model):
     ),
 )
 @pytest.mark.filterwarnings("ignore:y has only one:UserWarning")
-def test_a_tree_keeps_its_limits(rows, seed, weighted, classes, params):
+def test_a_tree_respects_its_limits(rows, seed, weighted, classes, params):
     table = make_table(rows, 4, seed)
     weight = {
         "no": np.ones(rows),
@@ -415,7 +417,7 @@ def test_a_tree_keeps_its_limits(rows, seed, weighted, classes, params):
         assert is_leaf.sum() <= (params["max_leaf_nodes"] or rows)
         assert depth.max() <= (params["max_depth"] or rows)
         assert is_leaf[leaves[:, number]].all()
-        # Weights that are no counts are summed in units of a millionth.
+        # Fractional weights are summed in units of a millionth.
         held = np.bincount(leaves[:, number], weights=counted, minlength=len(tree.feature))
         np.testing.assert_allclose(tree.cover[is_leaf], held[is_leaf], rtol=1e-5)
         if len(tree.feature) > 1:
@@ -454,13 +456,13 @@ def test_a_feature_has_at_most_max_bins_bins(max_bins, missing):
         learning_rate=1.0,
         max_bins=max_bins,
     ).fit(X, y)
-    # Noise for a target: nearly every cut is worth a split. One more leaf for missing values.
+    # The target is noise: nearly every cut improves the fit. One more leaf for missing values.
     assert 0.9 * max_bins < len(np.unique(model.apply(X))) <= max_bins + missing
     error = 0.5 * np.mean((model.predict(X) - y) ** 2)
     assert model.train_loss_[0] == pytest.approx(error, rel=1e-6), "bins and cuts agree"
 
 
-def test_more_bins_see_more():
+def test_more_bins_give_a_smaller_error():
     X = np.arange(2000.0)[:, np.newaxis]
     y = np.sin(X[:, 0] / 5)
     few, many = (
@@ -471,7 +473,7 @@ def test_more_bins_see_more():
     assert many > 0.7
 
 
-def test_columns_are_drawn_for_every_tree_level_and_node(table):
+def test_features_are_drawn_for_every_tree_level_and_node(table):
     def used(**params):
         model = quick(GradientBoostingRegressor, n_estimators=40, **params)
         model.fit(table.X, table.number)
@@ -480,14 +482,14 @@ def test_columns_are_drawn_for_every_tree_level_and_node(table):
     per_tree = used(max_features=FeatureSampling(per_tree=0.4))
     assert max(map(len, per_tree)) == 2
     assert set().union(*per_tree) == set(range(5))
-    # One column of five at every node: a tree may use several, but the root has no choice.
+    # One column of five at every node: a tree may use several, but the root has one.
     assert max(map(len, used(max_features=0.2))) > 2
     per_level = used(max_features=FeatureSampling(per_level=0.2), max_depth=1)
     assert len(set(map(frozenset, per_level))) == 5
 
 
 @pytest.mark.parametrize("share", [0.5, 1e-9])
-def test_a_round_sees_its_share_of_the_rows_and_at_least_one(share, table):
+def test_a_round_uses_its_share_of_the_rows_and_at_least_one(share, table):
     model = quick(GradientBoostingRegressor, subsample=share, n_estimators=30)
     model.fit(table.X, table.number)
     seen = np.array([tree.cover[0] for tree in model.model_.ensemble.trees])
@@ -512,13 +514,13 @@ def test_a_round_sees_its_share_of_the_rows_and_at_least_one(share, table):
     ],
     ids=lambda p: next(iter(p)),
 )
-def test_every_restraint_restrains(stronger, table):
+def test_every_regularization_parameter_has_an_effect(stronger, table):
     free = quick(GradientBoostingRegressor).fit(table.X, table.number)
     held = quick(GradientBoostingRegressor, **stronger).fit(table.X, table.number)
     assert held.train_loss_[-1] > 1.05 * free.train_loss_[-1]
 
 
-def test_best_first_and_depth_wise_differ_only_in_which_leaves_come_first(table):
+def test_best_first_and_depth_wise_differ_only_in_the_order_of_leaves(table):
     limits = {"max_leaf_nodes": None, "max_depth": 3}
     full = [
         quick(GradientBoostingRegressor, grow_policy=g, **limits).fit(table.X, table.number)

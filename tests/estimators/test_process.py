@@ -1,4 +1,4 @@
-"""Threads and processes: forks, parallel fits, Ctrl-C, memory, and whose processors are used."""
+"""Threads and processes: forks, parallel fits, Ctrl-C, memory, and the number of CPUs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from sklearn.model_selection import cross_val_score
 
 import stagewise.workers as workers
-from estimators.processes import play
+from estimators.processes import run_in_process
 from estimators.tables import CASES, fit_case, make_table, quick
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, InvalidParameterError
 
@@ -26,20 +26,20 @@ forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 @forks
 def test_a_child_forked_after_a_fit_can_fit_and_predict():
-    assert play("forked_after_fit") == [True, True]
+    assert run_in_process("forked_after_fit") == [True, True]
 
 
 @forks
 def test_a_child_forked_in_the_middle_of_a_fit_can_finish_it():
-    assert play("forked_during_fit") == [True, True]
+    assert run_in_process("forked_during_fit") == [True, True]
 
 
 @forks
 def test_a_pool_forked_after_a_fit_works():
-    assert play("pool_of_forks") is True
+    assert run_in_process("pool_of_forks") is True
 
 
-# ---- many at once -------------------------------------------------------------------------------
+# ---- parallel fits ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
@@ -104,48 +104,50 @@ def test_sixteen_threads_may_predict_with_one_model(kind):
 
 @linux
 def test_ctrl_c_stops_a_fit_and_changes_nothing():
-    scene = play("interrupted")
-    assert scene["stopped"]
-    assert scene["unchanged"]
-    assert scene["fits again"]
+    result = run_in_process("interrupted")
+    assert result["stopped"]
+    assert result["unchanged"]
+    assert result["fits again"]
     # One tree of 50,000 rows takes milliseconds; the rest is for a busy machine.
-    assert scene["seconds"] < 5.0
+    assert result["seconds"] < 5.0
 
 
 @linux
-def test_a_hundred_fits_do_not_grow_the_process():
+def test_memory_does_not_grow_over_a_hundred_fits():
     # A copy of the table alone is 80 KiB: a hundred of them would be 8 MiB.
-    assert play("hundred_fits") < 4.0
+    assert run_in_process("hundred_fits") < 4.0
 
 
 @linux
 def test_too_little_memory_is_a_memory_error():
-    # What is freed goes back to the system at once, so that no fit can live on leftovers.
-    scene = play("little_memory", MALLOC_MMAP_THRESHOLD_="65536", MALLOC_TRIM_THRESHOLD_="65536")
-    assert set(scene["outcomes"]) == {"MemoryError", "fitted"}
-    assert scene["outcomes"][0] == "MemoryError"
-    assert scene["outcomes"][-1] == "fitted"
-    assert scene["after"] == [fit_case("squared error", make_table(200_000)).fingerprint()]
+    # Freed memory is returned to the system at once, so that no fit can reuse it.
+    result = run_in_process(
+        "little_memory", MALLOC_MMAP_THRESHOLD_="65536", MALLOC_TRIM_THRESHOLD_="65536"
+    )
+    assert set(result["outcomes"]) == {"MemoryError", "fitted"}
+    assert result["outcomes"][0] == "MemoryError"
+    assert result["outcomes"][-1] == "fitted"
+    assert result["after"] == [fit_case("squared error", make_table(200_000)).fingerprint()]
 
 
 @linux
-def test_more_threads_than_processors_are_no_disaster_beside_a_busy_neighbour():
-    # Threads that spin while they wait for one another would be hundreds of times slower here.
-    one, four = play("fitted_beside_a_busy_neighbour")
+def test_more_threads_than_cpus_are_not_much_slower_beside_a_busy_process():
+    # Threads that spin while they wait for each other would be hundreds of times slower here.
+    one, four = run_in_process("fit_beside_a_busy_process")
     assert four < 5 * one + 0.1
 
 
-# ---- how many threads ---------------------------------------------------------------------------
+# ---- number of threads --------------------------------------------------------------------------
 
 
 @linux
-def test_the_processors_this_process_may_use_are_counted():
-    assert play("threads_on_one_cpu") == [1, 1, 1, 3]
+def test_cpus_available_to_the_process_are_counted():
+    assert run_in_process("threads_on_one_cpu") == [1, 1, 1, 3]
 
 
 @pytest.fixture
 def four_processors(monkeypatch, tmp_path):
-    """A machine with four processors, no limits, and a folder for those that follow."""
+    """A machine with four CPUs and no limits, and a folder for files of control groups."""
     monkeypatch.setattr(workers.os, "sched_getaffinity", lambda pid: {0, 1, 2, 3}, raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(workers, "_CGROUP", tmp_path)
@@ -158,17 +160,17 @@ def four_processors(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("n_jobs", "threads"), [(None, 4), (1, 1), (3, 3), (9, 9), (-1, 4), (-2, 3), (-4, 1), (-99, 1)]
 )
-def test_n_jobs_is_read_as_scikit_learn_reads_it(n_jobs, threads, four_processors):
+def test_n_jobs_has_the_meaning_of_scikit_learn(n_jobs, threads, four_processors):
     assert workers.thread_count(n_jobs) == threads
     assert workers.thread_count(None if n_jobs is None else np.int64(n_jobs)) == threads
 
 
-def test_more_threads_than_anybody_needs_are_not_started(four_processors):
+def test_at_most_1024_threads_are_used(four_processors):
     assert workers.thread_count(10**9) == 1024
 
 
 @pytest.mark.parametrize("n_jobs", [0, 1.0, True, "2", [1]])
-def test_an_impossible_number_of_threads_is_refused(n_jobs):
+def test_an_invalid_number_of_threads_is_refused(n_jobs):
     with pytest.raises(InvalidParameterError, match="n_jobs must be"):
         workers.thread_count(n_jobs)
 
@@ -187,10 +189,10 @@ def test_an_impossible_number_of_threads_is_refused(n_jobs):
         ("²", 4),
     ],
 )
-def test_omp_num_threads_is_a_wish_that_can_only_lower(wish, threads, four_processors, monkeypatch):
+def test_omp_num_threads_can_only_lower_the_number(wish, threads, four_processors, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", wish)
     assert workers.thread_count(None) == threads
-    assert workers.thread_count(3) == 3, "who asks for a number gets it"
+    assert workers.thread_count(3) == 3, "a requested number is used"
 
 
 QUOTAS = {
@@ -201,17 +203,17 @@ QUOTAS = {
     "more than there are": ({"a/b/cpu.max": "900000 100000"}, 4),
     "the limit of a parent": ({"a/b/cpu.max": "max 100000", "a/cpu.max": "300000 100000"}, 3),
     "the least of several": ({"a/b/cpu.max": "300000 100000", "cpu.max": "100000 100000"}, 1),
-    "a limit of the old kind": (
+    "a limit of control groups v1": (
         {"cpu/cpu.cfs_quota_us": "200000", "cpu/cpu.cfs_period_us": "100000"},
         2,
     ),
-    "no limit of the old kind": (
+    "no limit of control groups v1": (
         {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"},
         4,
     ),
-    "something unreadable": ({"a/b/cpu.max": "plenty"}, 4),
+    "a limit that is not a number": ({"a/b/cpu.max": "plenty"}, 4),
     "an empty file": ({"a/b/cpu.max": ""}, 4),
-    "a period of nothing": ({"a/b/cpu.max": "100000 0"}, 4),
+    "a period of zero": ({"a/b/cpu.max": "100000 0"}, 4),
 }
 
 
@@ -223,7 +225,7 @@ def test_the_quota_of_a_container_is_respected(files, threads, four_processors):
     assert workers.available_threads() == threads
 
 
-def test_a_machine_without_control_groups_is_used_whole(four_processors):
+def test_without_control_groups_all_cpus_are_used(four_processors):
     (four_processors / "own").unlink()
     assert workers.available_threads() == 4
 

@@ -1,4 +1,4 @@
-"""`recipe()` and `fit_report_`: what they state is true of the fit, for every estimator."""
+"""`recipe()` and `fit_report_` describe the fit correctly, for every estimator."""
 
 from __future__ import annotations
 
@@ -209,8 +209,8 @@ def test_a_recipe_states_the_parameters(kind: type) -> None:
 
 
 @EVERY
-def test_words_come_from_parameters_and_not_from_defaults(kind: type) -> None:
-    """Of a parameter that is not the default, at least one word is not in the default's recipe."""
+def test_the_recipe_changes_with_the_parameters(kind: type) -> None:
+    """With another value of a parameter, the recipe has a word that the default's has not."""
     usual = kind().recipe()
     for params, words in RECIPES[kind]:
         if params:
@@ -383,7 +383,7 @@ def test_a_recipe_states_held_out_rows_and_folds() -> None:
 
 
 @pytest.mark.parametrize(("categories", "chosen"), [(60, "target"), (10, "sets")])
-def test_the_chosen_encoding_is_stated(categories: int, chosen: str) -> None:
+def test_the_recipe_states_the_chosen_encoding(categories: int, chosen: str) -> None:
     X = np.column_stack([np.arange(300) % categories, np.arange(300) % 7])
     model = GradientBoostingRegressor(n_estimators=2, categorical_features=[0]).fit(X, X[:, 0])
     assert model.fit_report_["category_encoding"] == chosen
@@ -410,7 +410,7 @@ def test_a_report_has_the_number_of_features_of_a_node(max_features: Any, number
             assert model.fit_report_["max_features"] == number
 
 
-def test_every_estimator_is_in_the_table() -> None:
+def test_the_table_has_every_estimator() -> None:
     assert set(RECIPES) == set(PUBLIC)
 
 
@@ -472,7 +472,7 @@ def test_a_report_states_why_a_fit_stopped_early(kind: type) -> None:
 @pytest.mark.filterwarnings("ignore:Columns are collinear:UserWarning")
 def test_a_report_states_columns_without_information(kind: type) -> None:
     if has(kind, "estimator"):
-        return  # members have reports of their own
+        return  # base estimators have their own reports
     table = make_table(80, missing=False)
     X = table.X.copy()
     X[:, 3] = 1.0

@@ -1,4 +1,4 @@
-"""The same data and the same seed give the same model: the contract, promise by promise."""
+"""The same data and the same seed give the same model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from estimators.golden import GOLDEN, SIZES, fingerprints
-from estimators.processes import play
+from estimators.processes import run_in_process
 from estimators.tables import CASES, Table, fit_case, hashed, make_table
 from stagewise import GradientBoostingRegressor, InvalidParameterError
 from stagewise._native import supported_isas
@@ -32,11 +32,11 @@ def sizes():
 
 @pytest.fixture(scope="module")
 def here():
-    """The fingerprints of all cases, in this process and as it comes."""
+    """The fingerprints of all cases, in this process with default settings."""
     return fingerprints()
 
 
-# As it comes there are as many threads as processors; fewer of other numbers where rows are many.
+# By default there are as many threads as CPUs; fewer other numbers where rows are many.
 @pytest.mark.parametrize(
     ("size", "threads"),
     [("few rows", (1, 2, 3, 7)), ("rounded at random", (1, 3, 7)), ("cuts from a sample", (1, 3))],
@@ -54,27 +54,27 @@ def test_the_instruction_set_does_not_matter(isa, here, table):
         pytest.skip(f"this processor or this build has no {isa}")
     if isa == fit_case("squared error", table).fit_report_["instruction_set"]:
         pytest.skip(f"{isa} is what is used as it comes")
-    assert play("fingerprints", module="estimators.golden", STAGEWISE_ISA=isa) == here
+    assert run_in_process("fingerprints", module="estimators.golden", STAGEWISE_ISA=isa) == here
 
 
-def test_an_unknown_instruction_set_is_refused_by_name(monkeypatch, table):
+def test_error_names_an_unknown_instruction_set(monkeypatch, table):
     monkeypatch.setenv("STAGEWISE_ISA", "sse9")
     with pytest.raises(InvalidParameterError, match=r"'sse9'.*use one of: generic"):
         fit_case("squared error", table)
 
 
-def test_the_vector_code_of_numpy_and_of_the_c_library_does_not_matter(here):
-    # Both choose by the processor they find; here they are told that it can do less. What is
-    # special about many rows, the sample that cuts come from, is not theirs.
+def test_the_vector_instructions_of_numpy_and_libc_do_not_matter(here):
+    # Both choose their code by the CPU; here the environment disables some instructions. The sample
+    # for cuts, which is special for many rows, does not use them.
     without = {
         "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3",
         "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-AVX2_Usable,-FMA_Usable",
     }
-    found = play("fingerprints_of_fewer_rows", module="estimators.golden", **without)
+    found = run_in_process("fingerprints_of_fewer_rows", module="estimators.golden", **without)
     assert found == {name: here[name] for name in found}
 
 
-def test_fits_have_the_fingerprints_that_were_written_down(here):
+def test_fits_have_the_recorded_fingerprints(here):
     assert here == json.loads(GOLDEN.read_text())
 
 
@@ -113,7 +113,7 @@ def same_values(X: np.ndarray) -> dict[str, object]:
 
 @pytest.mark.parametrize("form", same_values(np.zeros((2, 2))))
 @pytest.mark.parametrize("case", ["squared error", "five classes"])
-def test_the_form_of_the_same_values_does_not_matter(case, form, table):
+def test_the_container_of_the_same_values_does_not_matter(case, form, table):
     X = same_values(table.X)[form]
     model = fit_case(case, table, X=X)
     assert model.fingerprint() == fit_case(case, table).fingerprint()
@@ -123,21 +123,21 @@ def test_the_form_of_the_same_values_does_not_matter(case, form, table):
 
 
 @pytest.mark.parametrize("form", ["Fortran order", "float32", "every second row and third column"])
-def test_the_form_does_not_matter_when_cuts_come_from_a_sample(form, sizes):
+def test_the_container_does_not_matter_when_cuts_come_from_a_sample(form, sizes):
     table = sizes["cuts from a sample"]
     X = same_values(table.X[:, :3])[form]
     plain = fit_case("squared error", table, X=table.X[:, :3])
     assert fit_case("squared error", table, X=X, n_jobs=2).fingerprint() == plain.fingerprint()
 
 
-def test_whole_numbers_give_the_same_model_in_every_type(table):
+def test_integers_give_the_same_model_in_every_type(table):
     X = np.nan_to_num(table.X) // 64
     plain = fit_case("squared error", table, X=X).fingerprint()
     for kind in (np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64, np.float16):
         assert fit_case("squared error", table, X=X.astype(kind)).fingerprint() == plain, kind
 
 
-def test_names_are_not_part_of_what_was_learned(table):
+def test_names_are_not_part_of_the_fingerprint(table):
     a = fit_case("squared error", table, X=pd.DataFrame(table.X, columns=list("abcde")))
     b = fit_case("squared error", table, X=pd.DataFrame(table.X, columns=list("vwxyz")))
     assert a.fingerprint() == b.fingerprint()
@@ -151,14 +151,14 @@ def test_another_seed_gives_another_model(case, table):
     )
 
 
-def test_without_a_seed_every_fit_draws_anew(table):
+def test_without_a_seed_every_fit_is_different(table):
     drawn = {
         fit_case("rows and columns drawn", table, random_state=None).fingerprint() for _ in range(4)
     }
     assert len(drawn) > 1
 
 
-def test_a_random_state_object_gives_what_its_seed_gives(table):
+def test_a_random_state_object_equals_its_seed(table):
     a, b = (
         fit_case("rows and columns drawn", table, random_state=np.random.RandomState(7))
         for _ in range(2)
@@ -168,15 +168,15 @@ def test_a_random_state_object_gives_what_its_seed_gives(table):
     assert again.fingerprint() == a.fingerprint()
 
 
-def test_the_seed_does_not_matter_where_nothing_is_drawn(table):
+def test_the_seed_does_not_matter_without_random_sampling(table):
     assert (
         fit_case("squared error", table, random_state=1).fingerprint()
         == fit_case("squared error", table, random_state=2).fingerprint()
     )
 
 
-def test_a_monotone_change_of_a_feature_changes_no_prediction():
-    # Cubes of whole numbers: the order and the ties are the same, every cut is elsewhere.
+def test_a_monotone_transform_of_a_feature_changes_no_prediction():
+    # Cubes of integers: the order and the ties are the same, every cut is different.
     table = make_table(600, missing=True)
     X = np.floor(table.X / 8)
     plain = GradientBoostingRegressor(n_estimators=10).fit(X, table.number)
@@ -191,7 +191,7 @@ def test_the_order_of_the_rows_does_not_matter(case, table):
     assert fit_case(case, turned).fingerprint() == fit_case(case, table).fingerprint()
 
 
-def test_a_column_that_is_there_twice_changes_no_prediction(table):
+def test_a_duplicated_column_changes_no_prediction(table):
     X = table.X[:, [0, 1, 1, 2, 0, 3, 4]]
     twice = fit_case("squared error", table, X=X)
     np.testing.assert_array_equal(

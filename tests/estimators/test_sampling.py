@@ -1,4 +1,4 @@
-"""Every way to sample rows, seen from the estimators: what it keeps to, and what it refuses."""
+"""Every kind of row sampling in the estimators: invariants and errors."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def table():
     return make_table(ROWS)
 
 
-# ---- laws ----------------------------------------------------------------------------------------
+# ---- invariants ----------------------------------------------------------------------------------
 
 
 @every_way
@@ -61,7 +61,7 @@ def test_threads_do_not_matter(params, target, table):
 
 
 @every_way
-def test_a_continued_fit_is_the_uninterrupted_one(params, table):
+def test_a_continued_fit_equals_the_uninterrupted_one(params, table):
     for kind, y in ((Regressor, table.number), (Classifier, table.many)):
         whole = fitted(quick(kind, n_estimators=9, **params), table.X, y)
         parts = quick(kind, warm_start=True, **params)
@@ -87,14 +87,14 @@ def test_a_continued_fit_is_the_uninterrupted_one(params, table):
     ids=["squared", "absolute", "huber", "poisson", "two", "gradient", "many"],
 )
 @pytest.mark.parametrize("least", [1, 7, 30])
-def test_no_leaf_has_fewer_rows_than_it_must(params, kind, target, more, least, table):
+def test_every_leaf_has_min_samples_leaf_rows(params, kind, target, more, least, table):
     model = quick(kind, min_samples_leaf=least, n_estimators=4, max_leaf_nodes=20, **more, **params)
     fitted(model, table.X, getattr(table, target))
     trees = model.model_.ensemble.trees
     covers = np.concatenate([tree.cover[tree.feature < 0] for tree in trees])
     assert covers.min() >= least
     assert any(len(tree.cover) > 1 for tree in trees)
-    # The bag's rows, as they are: whole numbers, and never more than there are.
+    # Rows of the bag, unweighted: integers, and never more than there are.
     np.testing.assert_array_equal(covers, np.rint(covers))
     assert max(tree.cover[0] for tree in trees) <= ROWS
 
@@ -117,7 +117,7 @@ def test_outputs_of_a_round_share_their_rows(params, table):
 
 
 @pytest.mark.parametrize("name", ["goss", "mvs", "bootstrap", "uniform"])
-def test_a_row_of_weight_zero_is_absent(name, table):
+def test_weight_zero_equals_absence(name, table):
     kept = np.arange(ROWS) % 3 != 1
     for kind, y in ((Regressor, table.number), (Classifier, table.two)):
         weighted = quick(kind, **WAYS[name]).fit(table.X, y, sample_weight=kept)
@@ -126,7 +126,7 @@ def test_a_row_of_weight_zero_is_absent(name, table):
 
 
 @every_way
-def test_scaling_the_target_scales_the_predictions(params, table):
+def test_scaling_y_scales_predictions(params, table):
     plain = fitted(quick(Regressor, **params), table.X, table.number)
     scaled = fitted(quick(Regressor, **params), table.X, table.number * 1024 + 4096)
     np.testing.assert_allclose(
@@ -135,7 +135,7 @@ def test_scaling_the_target_scales_the_predictions(params, table):
 
 
 @pytest.mark.parametrize("name", ["goss", "mvs", "bootstrap"])
-def test_sampled_fits_learn_nearly_what_whole_ones_learn(name):
+def test_sampled_fits_are_nearly_as_accurate_as_full_ones(name):
     table, held = make_table(20_000), make_table(5_000, seed=9)
     loss = {}
     for params in ({}, WAYS[name]):
@@ -156,7 +156,7 @@ def test_groups_are_in_the_bag_as_a_whole(table):
     assert len(seen) > 3
 
 
-def test_what_groups_are_called_does_not_matter(table):
+def test_the_names_of_groups_do_not_matter(table):
     numbers = np.unique(GROUPS, return_inverse=True)[1]
     models = [
         quick(Regressor, **WAYS["group"]).fit(table.X, table.number, groups=groups)
@@ -165,13 +165,13 @@ def test_what_groups_are_called_does_not_matter(table):
     assert len({m.fingerprint() for m in models}) == 1
 
 
-def test_groups_serve_folds_and_draws_at_once(table):
+def test_groups_are_used_for_folds_and_sampling(table):
     model = quick(Regressor, early_stopping=4, **WAYS["group"])
     model.fit(table.X, table.number, groups=GROUPS)
     assert np.isfinite(model.oof_prediction_).all()
 
 
-def test_groups_that_cannot_be_are_answered(table):
+def test_invalid_groups_are_refused(table):
     X, y = table.X, table.number
     with pytest.raises(ValueError, match=r"sampling='group' needs groups: pass them to fit"):
         quick(Regressor, **WAYS["group"]).fit(X, y)
@@ -199,11 +199,11 @@ def test_groups_that_cannot_be_are_answered(table):
     quick(Regressor, early_stopping=True, **WAYS["group"]).fit(X, y, groups=GROUPS, **held)
 
 
-# ---- with everything else ------------------------------------------------------------------------
+# ---- combinations with other options -------------------------------------------------------------
 
 
 @every_way
-def test_folds_choose_the_rounds(params, table):
+def test_cross_validation_works_with_sampling(params, table):
     model = quick(Classifier, early_stopping=3, n_estimators=30, **params)
     fitted(model, table.X, table.two)
     assert model.n_iter_ == np.argmin(model.validation_loss_) + 1
@@ -212,8 +212,8 @@ def test_folds_choose_the_rounds(params, table):
 
 
 @pytest.mark.parametrize("name", ["goss", "mvs", "bootstrap"])
-def test_a_fold_is_sampled_as_a_fit_to_its_rows(name):
-    """Both draw by row number, so the held-out rows come last."""
+def test_a_fold_is_sampled_like_a_fit_to_its_rows(name):
+    """Both draw by row index, so the held-out rows come last."""
     full = make_table(300, missing=False)
     train, held = np.arange(200), np.arange(200, 300)
     params = {"n_estimators": 6, "tol": 0.0, "max_bins": 400, **WAYS[name]}
@@ -225,7 +225,7 @@ def test_a_fold_is_sampled_as_a_fit_to_its_rows(name):
 
 
 @pytest.mark.parametrize("name", ["uniform", "bootstrap", "half a bootstrap", "group"])
-def test_rows_left_out_by_chance_measure_the_improvement(name, table):
+def test_out_of_bag_improvement_is_measured_with_random_sampling(name, table):
     model = quick(Regressor, oob_score=True, n_estimators=12, **WAYS[name])
     fitted(model, table.X, table.number)
     assert model.oob_improvement_.shape == (12,)
@@ -233,7 +233,7 @@ def test_rows_left_out_by_chance_measure_the_improvement(name, table):
 
 
 @pytest.mark.parametrize("name", ["goss", "mvs"])
-def test_rows_left_out_for_their_gradients_do_not(name, table):
+def test_out_of_bag_improvement_is_refused_with_gradient_sampling(name, table):
     with pytest.raises(InvalidParameterError, match="left out at random"):
         quick(Regressor, oob_score=True, **WAYS[name]).fit(table.X, table.number)
 
@@ -250,7 +250,7 @@ def test_any_learner_is_fitted_to_sampled_rows(params, table):
 
 @every_way
 @pytest.mark.parametrize("learner", [None, DecisionTreeClassifier(max_depth=2)])
-def test_classes_are_told_apart_on_sampled_rows(params, learner, table):
+def test_classifiers_learn_from_sampled_rows(params, learner, table):
     full = make_table(ROWS, missing=False)
     model = StagewiseClassifier(
         "exponential", learner=learner, response="classes", n_estimators=10, **params
@@ -258,7 +258,7 @@ def test_classes_are_told_apart_on_sampled_rows(params, learner, table):
     assert fitted(model, full.X, full.two).score(full.X, full.two) > 0.7
 
 
-def test_a_learner_without_weights_says_so():
+def test_a_learner_without_sample_weight_is_an_error():
     full = make_table(200, missing=False)
     model = StagewiseRegressor(learner=KNeighborsRegressor(), n_estimators=3, sampling="goss")
     with pytest.raises(ValueError, match="has no argument sample_weight"):
@@ -267,7 +267,7 @@ def test_a_learner_without_weights_says_so():
     model.set_params(resample=False, sampling="uniform", subsample=0.5).fit(full.X, full.number)
 
 
-def test_a_loss_of_nothing_but_zeros_has_a_bag_too():
+def test_zero_gradients_give_a_nonempty_bag():
     X = np.arange(40.0).reshape(-1, 1)
     y = np.repeat([0.0, 1.0], 20)
     for params in WAYS.values():
@@ -276,7 +276,7 @@ def test_a_loss_of_nothing_but_zeros_has_a_bag_too():
         assert np.isfinite(model.predict(X)).all()
 
 
-# ---- words ---------------------------------------------------------------------------------------
+# ---- recipes and errors --------------------------------------------------------------------------
 
 
 WORDS = {
@@ -293,11 +293,11 @@ WORDS = {
 
 @pytest.mark.parametrize("name", WORDS)
 @pytest.mark.parametrize("kind", [Regressor, Classifier, StagewiseRegressor, StagewiseClassifier])
-def test_a_recipe_says_how_rows_are_drawn(name, kind):
+def test_a_recipe_states_the_sampling(name, kind):
     assert f" x {WORDS[name]} x " in kind(**WAYS[name]).recipe()
 
 
-def test_other_recipes_are_what_they_were():
+def test_recipes_without_sampling_are_unchanged():
     assert " x all rows x " in Regressor().recipe()
     assert " x all rows x " in AdaBoostClassifier().recipe()
 

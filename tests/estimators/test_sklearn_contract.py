@@ -1,4 +1,4 @@
-"""The estimators are scikit-learn's in every way: its own checks, and the company they keep."""
+"""The estimators follow scikit-learn's conventions: its own checks, and its tools."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def target(kind, table):
 
 
 def drawn_by_row_number(estimator):
-    """The two checks repeat rows and also turn their order, which a bootstrap is keyed by."""
+    """The two checks repeat rows and also change their order, on which a bootstrap depends."""
     if not (
         getattr(estimator, "bootstrap", False) or getattr(estimator, "sampling", "") == "bootstrap"
     ):
@@ -113,7 +113,7 @@ def drawn_by_row_number(estimator):
     ],
     expected_failed_checks=drawn_by_row_number,
 )
-@pytest.mark.filterwarnings("ignore")  # as check_estimator has it; one class alone is warned of
+@pytest.mark.filterwarnings("ignore")  # as in check_estimator; a single class warns
 def test_scikit_learns_own_checks_pass(estimator, check):
     check(estimator)
 
@@ -126,18 +126,18 @@ def test_a_default_is_in_the_signature_and_in_the_parameters():
     assert set(GradientBoostingClassifier().get_params()) == {*params, "class_weight"} - own
 
 
-def test_they_say_what_they_are():
+def test_tags_state_the_estimator_type():
     assert is_regressor(GradientBoostingRegressor())
     assert is_classifier(GradientBoostingClassifier())
 
 
 @BOTH
-def test_a_clone_has_the_parameters_and_nothing_learned(kind, table):
+def test_a_clone_has_the_parameters_and_is_not_fitted(kind, table):
     model = quick(kind, learning_rate=0.3, callbacks=[print][:0]).fit(table.X, target(kind, table))
-    twin = clone(model)
-    assert twin.get_params() == model.get_params()
+    copied = clone(model)
+    assert copied.get_params() == model.get_params()
     with pytest.raises(NotFittedError):
-        twin.predict(table.X)
+        copied.predict(table.X)
 
 
 @BOTH
@@ -147,7 +147,7 @@ def test_the_representation_shows_what_was_changed(kind):
 
 @BOTH
 @pytest.mark.parametrize("name", ["learnin_rate", "learning_rat", "learningrate"])
-def test_a_misspelt_parameter_is_answered_with_the_nearest_one(kind, name):
+def test_a_misspelt_parameter_suggests_the_nearest_one(kind, name):
     with pytest.raises(TypeError, match=rf"no parameter '{name}'.*'learning_rate'"):
         kind(**{name: 0.1})
     with pytest.raises(ValueError, match=rf"'{name}' for estimator .*'learning_rate'\?.*Valid"):
@@ -155,7 +155,7 @@ def test_a_misspelt_parameter_is_answered_with_the_nearest_one(kind, name):
 
 
 @BOTH
-def test_a_parameter_like_no_other_is_refused_without_a_guess(kind):
+def test_an_unknown_parameter_without_a_near_name_has_no_suggestion(kind):
     with pytest.raises(TypeError, match=r"no parameter 'zzz'\.$"):
         kind(zzz=1)
     model = kind()
@@ -171,11 +171,11 @@ def test_set_params_sets_and_returns_the_estimator(kind):
     assert (model.learning_rate, model.max_depth) == (0.5, 3)
 
 
-# ---- among scikit-learn's tools -----------------------------------------------------------------
+# ---- scikit-learn's tools -----------------------------------------------------------------------
 
 
 @BOTH
-def test_in_a_pipeline(kind, table):
+def test_pipeline(kind, table):
     y = target(kind, table)
     pipeline = make_pipeline(StandardScaler(), quick(kind)).fit(table.X, y)
     assert pipeline.score(table.X, y) > 0.5
@@ -185,7 +185,7 @@ def test_in_a_pipeline(kind, table):
 
 @pytest.mark.parametrize("frame", ["pandas", "polars"])
 @BOTH
-def test_in_a_pipeline_whose_steps_put_out_frames(kind, frame, table):
+def test_pipeline_with_frames_between_steps(kind, frame, table):
     names = [f"column {j}" for j in range(table.X.shape[1])]
     X = pd.DataFrame(table.X, columns=names)
     X = X if frame == "pandas" else pl.from_pandas(X, nan_to_null=False)
@@ -197,7 +197,7 @@ def test_in_a_pipeline_whose_steps_put_out_frames(kind, frame, table):
 
 
 @BOTH
-def test_in_a_grid_search(kind, table):
+def test_grid_search(kind, table):
     grid = {"max_leaf_nodes": [2, 8], "learning_rate": np.array([0.01, 0.3])}
     search = GridSearchCV(quick(kind), grid, cv=3, n_jobs=1).fit(table.X, target(kind, table))
     assert search.best_params_["learning_rate"] == 0.3
@@ -205,7 +205,7 @@ def test_in_a_grid_search(kind, table):
 
 
 @BOTH
-def test_in_cross_validation(kind, table):
+def test_cross_val_score(kind, table):
     y = target(kind, table)
     scores = cross_val_score(quick(kind), table.X, y, cv=4)
     assert scores.shape == (4,)
@@ -213,19 +213,19 @@ def test_in_cross_validation(kind, table):
     assert cross_val_predict(quick(kind), table.X, y, cv=3).shape == y.shape
 
 
-def test_under_calibration(table):
+def test_calibrated_classifier(table):
     model = CalibratedClassifierCV(quick(GradientBoostingClassifier), cv=3)
     proba = model.fit(table.X, table.many).predict_proba(table.X)
     np.testing.assert_allclose(proba.sum(axis=1), 1.0)
     assert log_loss(table.many, proba) < np.log(5)
 
 
-def test_one_class_against_the_rest(table):
+def test_one_vs_rest_classifier(table):
     model = OneVsRestClassifier(quick(GradientBoostingClassifier)).fit(table.X, table.many)
     assert model.score(table.X, table.many) > 0.5
 
 
-def test_in_a_vote_and_under_a_transformed_target(table):
+def test_voting_and_transformed_target(table):
     vote = VotingClassifier(
         [("a", quick(GradientBoostingClassifier)), ("b", quick(GradientBoostingClassifier))],
         voting="soft",
@@ -263,7 +263,7 @@ LABELS = {
 
 
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
-def test_labels_come_back_as_they_were(labels, table, tmp_path):
+def test_labels_keep_their_values(labels, table, tmp_path):
     y = labels[table.many % len(labels)]
     model = quick(GradientBoostingClassifier).fit(table.X, y)
     assert model.classes_.tolist() == sorted(labels.tolist())
@@ -289,14 +289,14 @@ def test_labels_come_back_as_they_were(labels, table, tmp_path):
     ],
     ids=["pandas categorical", "pandas text", "polars", "polars categorical", "a list"],
 )
-def test_labels_may_come_in_any_series(series, table):
+def test_labels_may_be_any_series(series, table):
     y = np.array(["a", "b", "c"])[table.many % 3].tolist()
     model = quick(GradientBoostingClassifier).fit(table.X, series(y))
     plain = quick(GradientBoostingClassifier).fit(table.X, np.array(y))
     assert model.fingerprint() == plain.fingerprint()
 
 
-def test_names_of_features_are_kept_and_forgotten(table):
+def test_feature_names_are_kept_and_removed(table):
     X = pd.DataFrame(table.X, columns=["one", "two", "3", "ü", ""])
     model = quick(GradientBoostingRegressor).fit(X, table.number)
     assert model.feature_names_in_.tolist() == ["one", "two", "3", "ü", ""]
@@ -360,17 +360,17 @@ def test_a_copy_is_the_same_model(kind, way, table, tmp_path):
     X = pd.DataFrame(table.X, columns=list("abcde"))
     y = target(kind, table)
     model = quick(kind, learning_rate=0.2, early_stopping=True, random_state=3).fit(X, y)
-    twin = way(model, tmp_path)
-    assert type(twin) is kind
-    assert twin.get_params() == model.get_params()
-    assert twin.fingerprint() == model.fingerprint()
-    assert twin.feature_names_in_.tolist() == list("abcde")
-    assert twin.n_iter_ == model.n_iter_
-    np.testing.assert_array_equal(twin.predict(X), model.predict(X))
-    np.testing.assert_array_equal(twin.train_loss_, model.train_loss_)
-    np.testing.assert_array_equal(twin.validation_loss_, model.validation_loss_)
-    np.testing.assert_array_equal(twin.feature_importances_, model.feature_importances_)
-    assert twin.fit(X, y).fingerprint() == model.fingerprint(), "it can be fitted again"
+    copied = way(model, tmp_path)
+    assert type(copied) is kind
+    assert copied.get_params() == model.get_params()
+    assert copied.fingerprint() == model.fingerprint()
+    assert copied.feature_names_in_.tolist() == list("abcde")
+    assert copied.n_iter_ == model.n_iter_
+    np.testing.assert_array_equal(copied.predict(X), model.predict(X))
+    np.testing.assert_array_equal(copied.train_loss_, model.train_loss_)
+    np.testing.assert_array_equal(copied.validation_loss_, model.validation_loss_)
+    np.testing.assert_array_equal(copied.feature_importances_, model.feature_importances_)
+    assert copied.fit(X, y).fingerprint() == model.fingerprint(), "it can be fitted again"
 
 
 @BOTH
@@ -382,7 +382,7 @@ def test_an_estimator_that_is_not_fitted_can_be_copied_but_not_saved(kind, tmp_p
     assert not list(tmp_path.iterdir())
 
 
-def test_notes_are_found_again_in_the_file(table, tmp_path):
+def test_notes_are_restored_from_the_file(table, tmp_path):
     model = quick(GradientBoostingRegressor).fit(table.X, table.number)
     notes = {"target": "price", "rows": [1, 2], "größe": None}
     model.save(tmp_path / "model.stgw", notes=notes)
@@ -392,14 +392,14 @@ def test_notes_are_found_again_in_the_file(table, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["class", "params", "seed", 3])
-def test_a_note_cannot_take_the_name_of_something_else(name, table, tmp_path):
+def test_reserved_note_names_are_refused(name, table, tmp_path):
     model = quick(GradientBoostingRegressor).fit(table.X, table.number)
     with pytest.raises(ValueError, match=f"A note cannot be called {name!r}.*must be text"):
         model.save(tmp_path / "model.stgw", notes={name: "x"})
     assert not list(tmp_path.iterdir())
 
 
-def test_parameters_of_numpy_types_survive_a_file(table, tmp_path):
+def test_parameters_of_numpy_types_are_saved(table, tmp_path):
     model = GradientBoostingClassifier(
         n_estimators=np.int64(4),
         learning_rate=np.float32(0.25),
@@ -407,8 +407,8 @@ def test_parameters_of_numpy_types_survive_a_file(table, tmp_path):
         class_weight={np.int64(0): 1, np.int64(1): 2},
         random_state=np.random.RandomState(5),
     ).fit(table.X, table.two)
-    twin = by_file(model, tmp_path)
-    assert twin.fit(table.X, table.two).fingerprint() == model.fingerprint()
+    copied = by_file(model, tmp_path)
+    assert copied.fit(table.X, table.two).fingerprint() == model.fingerprint()
 
 
 @pytest.mark.parametrize(
@@ -422,12 +422,12 @@ def test_parameters_of_numpy_types_survive_a_file(table, tmp_path):
         "staged_predict_proba",
     ],
 )
-def test_nothing_is_predicted_before_fit(use, table):
+def test_predict_before_fit_is_an_error(use, table):
     model = GradientBoostingClassifier()
     with pytest.raises(NotFittedError, match=re.escape("not fitted yet. Call 'fit'")):
         list(getattr(model, use)(table.X))
 
 
 @pytest.mark.parametrize("name", ["best_iteration_", "feature_importances_", "model_", "n_iter_"])
-def test_nothing_is_known_before_fit(name):
+def test_fitted_attributes_are_absent_before_fit(name):
     assert not hasattr(GradientBoostingRegressor(), name)

@@ -1,4 +1,4 @@
-"""A zero is a zero: dense and sparse copies of a matrix give the same model, to the byte."""
+"""Dense and sparse copies of a matrix give the same model, to the byte."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ SPARSE_CASES = pytest.mark.parametrize("case", [c for c in CASES if c not in NO_
 
 
 def make_sparse(rows=ROWS, columns=COLUMNS, every=10, seed=0):
-    """Return a dense table with one cell in `every` that is not 0, and three targets."""
+    """Return a dense table with one value in `every` that is not 0, and three targets."""
     cells = hashed(rows, columns, seed)
     X = np.where(cells % every == 0, (cells // 4096 % 64) / 4.0 - 4.0, 0.0)
     X[:, 0::3] = X[:, 0::3] != 0.0  # flags
@@ -147,12 +147,12 @@ def test_any_matrix_gives_the_model_of_its_dense_copy(
         sparse = GradientBoostingRegressor(n_jobs=threads, **params)
         sparse.fit(getattr(sp, f"{form}_array")(X), y, weight)
     assert sparse.fingerprint() == dense.fingerprint()
-    said = sparse.predict(sp.csr_array(X))
-    np.testing.assert_array_equal(said, dense.predict(X), strict=True)
+    predicted = sparse.predict(sp.csr_array(X))
+    np.testing.assert_array_equal(predicted, dense.predict(X), strict=True)
 
 
 @pytest.mark.parametrize("kind", [bool, np.int8, np.uint16, np.int32, np.int64, np.float32])
-def test_every_type_of_cells_gives_the_model_of_its_dense_copy(kind, table):
+def test_every_dtype_gives_the_model_of_its_dense_copy(kind, table):
     X = (np.nan_to_num(table[0]) * 4).astype(kind)
     for index in (np.int32, np.int64):
         S = sp.csr_matrix(X)
@@ -164,7 +164,7 @@ def test_every_type_of_cells_gives_the_model_of_its_dense_copy(kind, table):
 
 
 @pytest.mark.parametrize("missing", [[0], [-4.0, 1], [0, 2.5]])
-def test_values_that_are_missing_are_so_in_a_sparse_matrix_too(missing, table):
+def test_missing_values_are_missing_in_a_sparse_matrix_too(missing, table):
     X, _, two, _ = table
     models = [
         quick(GradientBoostingClassifier, missing_values=missing).fit(form(X), two)
@@ -227,16 +227,16 @@ def test_the_number_of_threads_does_not_matter():
     assert dense.fingerprint() == found[1]
 
 
-def test_every_way_to_ask_a_model_reads_sparse_rows(table):
+def test_every_prediction_method_reads_sparse_rows(table):
     X, _, _, many = table
     S = sp.csr_array(X)
     model = quick(GradientBoostingClassifier).fit(S, many)
-    for ask in ("predict", "predict_proba", "decision_function", "apply"):
-        own, theirs = getattr(model, ask)(S), getattr(model, ask)(X)
+    for method in ("predict", "predict_proba", "decision_function", "apply"):
+        own, theirs = getattr(model, method)(S), getattr(model, method)(X)
         np.testing.assert_array_equal(own, theirs, strict=True)
-        np.testing.assert_array_equal(np.concatenate([getattr(model, ask)(S[i : i + 1])
+        np.testing.assert_array_equal(np.concatenate([getattr(model, method)(S[i : i + 1])
                                                       for i in range(40)]), own[:40])  # fmt: skip
-        assert len(getattr(model, ask)(S[:0])) == 0
+        assert len(getattr(model, method)(S[:0])) == 0
     for own, theirs in zip(model.staged_predict_proba(S), model.staged_predict_proba(X),
                            strict=True):  # fmt: skip
         np.testing.assert_array_equal(own, theirs, strict=True)
@@ -266,7 +266,7 @@ def test_other_estimators_of_trees_read_sparse_rows(kind, table):
     assert a.fingerprint() == b.fingerprint()
 
 
-def test_pipelines_and_cross_validation_pass_sparse_rows_on():
+def test_pipelines_and_cross_validation_pass_sparse_rows():
     colours = (hashed(400, 2, 3) % 9).astype(str)
     y = (colours[:, 0] > "4").astype(int)
     model = make_pipeline(OneHotEncoder(), quick(GradientBoostingClassifier))
@@ -285,7 +285,7 @@ def test_frames_of_sparse_columns_are_matched_by_name(table):
         np.testing.assert_array_equal(model.predict(sp.csr_array(X)), model.predict(frame))
 
 
-def test_what_a_sparse_matrix_cannot_be_asked_is_refused_with_the_remedy(table):
+def test_unsupported_options_of_sparse_matrices_are_refused_with_the_remedy(table):
     X, number, _, _ = table
     S = sp.csr_array(X)
     with pytest.raises(InvalidParameterError, match=r"split='exact' sorts all rows.*sparse"):
@@ -308,7 +308,7 @@ def test_what_a_sparse_matrix_cannot_be_asked_is_refused_with_the_remedy(table):
         quick(GradientBoostingRegressor).fit(wide, number).predict(S)
 
 
-def test_only_estimators_that_read_sparse_rows_say_so():
+def test_tags_state_which_estimators_read_sparse_rows():
     tags = GradientBoostingRegressor().__sklearn_tags__()
     assert tags.input_tags.sparse
     assert not GradientBoostingRegressor(split="exact").__sklearn_tags__().input_tags.sparse
@@ -337,7 +337,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss is in kB on Linux")
 def test_a_sparse_matrix_is_never_made_dense():
     run = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
-    # A byte for each of 400 million cells would be 381 MB.
+    # A byte for each of 400 million values would be 381 MB.
     assert float(run.stdout) < 60.0
 
 

@@ -1,4 +1,4 @@
-"""The general tool: the others are cases of it, and any learner is answered."""
+"""StagewiseRegressor and StagewiseClassifier: any learner, and other methods as special cases."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ LEARNERS = {
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", LEARNERS)
-def test_any_learner_lowers_the_training_loss_and_repeats(name, table):
+def test_any_learner_lowers_the_training_loss_reproducibly(name, table):
     for loss in ("squared_error", "huber"):
         model = StagewiseRegressor(loss, learner=LEARNERS[name], n_estimators=6, learning_rate=0.5)
         model.fit(table.X, table.number)
@@ -69,7 +69,7 @@ def test_any_learner_lowers_the_training_loss_and_repeats(name, table):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("target", ["two", "many"])
 @pytest.mark.parametrize("name", LEARNERS)
-def test_any_learner_tells_classes_apart(name, target, table):
+def test_any_learner_separates_classes(name, target, table):
     y = getattr(table, target)
     model = StagewiseClassifier(learner=LEARNERS[name], resample=True, n_estimators=5)
     model.fit(table.X, y)
@@ -79,7 +79,7 @@ def test_any_learner_tells_classes_apart(name, target, table):
     assert set(model.predict(table.X)) <= set(y)
 
 
-def test_the_others_are_cases_of_it(table):
+def test_other_methods_are_special_cases(table):
     tree = HistogramTree(max_leaf_nodes=6, min_samples_leaf=5, l2=3.0)
     own = {
         "max_features": 1.0,
@@ -119,7 +119,7 @@ def test_the_others_are_cases_of_it(table):
         assert a.fingerprint() == b.fingerprint(), special
 
 
-def test_a_model_of_trees_is_saved_and_one_of_others_is_pickled(table, tmp_path):
+def test_a_model_of_trees_can_be_saved_and_others_pickled(table, tmp_path):
     model = StagewiseRegressor(learner=HistogramTree(max_depth=2), n_estimators=4)
     model.fit(table.X, table.number).save(tmp_path / "m.stgw")
     loaded = stagewise.load(tmp_path / "m.stgw")
@@ -133,7 +133,7 @@ def test_a_model_of_trees_is_saved_and_one_of_others_is_pickled(table, tmp_path)
     assert back.fingerprint() == other.fingerprint()
 
 
-def test_weights_that_a_learner_cannot_take_are_said_and_can_be_drawn(table):
+def test_learners_without_sample_weight_are_refused_unless_rows_are_drawn(table):
     model = StagewiseClassifier(learner=KNeighborsRegressor(), n_estimators=3)
     with pytest.raises(
         ValueError, match=r"KNeighborsRegressor has no argument sample_weight.*resample"
@@ -147,7 +147,7 @@ def test_weights_that_a_learner_cannot_take_are_said_and_can_be_drawn(table):
         gradient.fit(table.X, table.two, sample_weight=np.arange(1.0, 301))
 
 
-def test_a_weight_of_two_is_the_row_twice_for_learners_that_take_weights(table):
+def test_weight_two_equals_the_row_twice_for_learners_with_sample_weight(table):
     weight = np.arange(300) % 3
     a = StagewiseRegressor("poisson", learner=LinearRegression(), n_estimators=5)
     a.fit(table.X, table.number, sample_weight=weight)
@@ -155,7 +155,7 @@ def test_a_weight_of_two_is_the_row_twice_for_learners_that_take_weights(table):
     np.testing.assert_allclose(a.predict(table.X), b.predict(table.X), rtol=1e-5)
 
 
-def test_a_frame_goes_to_the_learner_as_it_is():
+def test_the_learner_gets_the_frame_unchanged():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=200), "kind": rng.choice(list("abc"), 200)})
     y = frame["x"] + (frame["kind"] == "b")
@@ -170,7 +170,7 @@ def test_a_frame_goes_to_the_learner_as_it_is():
         model.predict(frame.rename(columns={"x": "z"}))
 
 
-def test_early_stopping_with_rows_of_ones_own_or_held_out(table):
+def test_early_stopping_with_a_validation_set_or_held_out_rows(table):
     model = StagewiseRegressor(
         learner=KNeighborsRegressor(1), n_estimators=60, learning_rate=0.5, n_iter_no_change=3
     )
@@ -188,7 +188,7 @@ def test_stages_of_a_convex_loss_with_an_exact_step_never_raise_the_loss(table):
             loss, learner=KNeighborsRegressor(3), response="gradient", learning_rate=1.0
         ).set_params(n_estimators=15)
         losses = model.fit(table.X, table.number).train_loss_
-        if loss != "huber":  # whose width changes from round to round
+        if loss != "huber":  # its width changes from round to round
             assert (np.diff(losses) <= 1e-7 * np.abs(losses[0])).all()
     model = StagewiseClassifier(learner=Ridge(), response="gradient", learning_rate=1.0)
     losses = model.set_params(n_estimators=15).fit(table.X, table.many).train_loss_
@@ -252,18 +252,18 @@ BAD_TREES = [
         (StagewiseRegressor(learner=Ridge(), missing_values=-1), "'missing_values'.*no effect"),
     ],
 )
-def test_what_cannot_be_is_said(model, words, table):
+def test_invalid_combinations_are_refused(model, words, table):
     with pytest.raises(InvalidParameterError, match=words):
         model.fit(table.X, table.two)
 
 
-def test_what_only_trees_have_is_said(table):
+def test_methods_of_trees_are_errors_for_other_learners(table):
     model = StagewiseRegressor(learner=Ridge(), n_estimators=2).fit(table.X, table.number)
     with pytest.raises(AttributeError, match="only if the learner is a tree"):
         _ = model.feature_importances_
 
 
-def test_what_only_trees_have_is_absent_otherwise(table):
+def test_attributes_of_trees_are_absent_for_other_learners(table):
     model = StagewiseRegressor(learner=Ridge(), n_estimators=2).fit(table.X, table.number)
     assert not hasattr(model, "apply")
     assert not hasattr(model, "feature_importances_")
@@ -271,14 +271,14 @@ def test_what_only_trees_have_is_absent_otherwise(table):
     assert trees.apply(table.X).shape == (len(table.X), 2)
 
 
-def test_nested_parameters_are_set_with_the_learner_they_belong_to():
+def test_nested_parameters_are_set_on_the_learner():
     model = StagewiseRegressor().set_params(learner=Ridge(), learner__alpha=3.0)
     assert model.learner.alpha == 3.0
     with pytest.raises(ValueError, match="Invalid parameter 'lerner__alpha'"):
         model.set_params(lerner__alpha=1.0)
 
 
-def test_sparse_rows_go_to_a_learner_that_reads_them(table):
+def test_sparse_rows_are_passed_to_a_learner_that_reads_them(table):
     rows = sp.coo_matrix(np.where(table.X > 2000, table.X, 0.0))
     model = StagewiseRegressor(learner=Ridge(), n_estimators=3).fit(rows, table.number)
     dense = StagewiseRegressor(learner=Ridge(), n_estimators=3).fit(rows.toarray(), table.number)
@@ -302,7 +302,7 @@ def test_the_recipe_names_the_learner():
     ],
     ids=lambda rule: next(iter(rule)),
 )
-def test_rules_of_a_tree_that_is_a_learner_have_an_effect(rule):
+def test_parameters_of_a_tree_learner_have_an_effect(rule):
     X = np.random.default_rng(0).normal(size=(300, 4))
     y = X[:, 0] + X[:, 1] ** 2
     plain, ruled = (
@@ -316,7 +316,7 @@ def test_rules_of_a_tree_that_is_a_learner_have_an_effect(rule):
         assert (np.diff(ruled.predict(line)) <= 0).all()
 
 
-def test_numbers_of_numpy_are_rules_of_a_tree():
+def test_numpy_numbers_are_valid_parameters_of_a_tree():
     X = np.random.default_rng(0).normal(size=(300, 4))
     rules = {"max_features": np.int64(2), "max_leaf_nodes": 4.0, "max_step": None}
     given = StagewiseRegressor(learner=HistogramTree(**rules), n_estimators=3)

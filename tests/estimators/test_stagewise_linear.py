@@ -1,4 +1,4 @@
-"""StagewiseLinearRegressor: the textbook's loop, its laws, and the lasso beside it."""
+"""StagewiseLinearRegressor: the textbook's loop, invariants, and comparison with the lasso."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def frame(n: int = 200) -> tuple[pd.DataFrame, np.ndarray]:
     return X, 2 * X["a"] - X["ü"] + 6.0 * (city == 1) + cells[:, 4] / 2.0**23
 
 
-# ---- the slow twin -------------------------------------------------------------------------------
+# ---- compared with the reference -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
     "how", [{"rate": 1.0}, {"rate": 0.3}, {"epsilon": 0.02}], ids=["full", "shrunk", "epsilon"]
 )
-def test_every_round_is_the_textbooks(how, weighted, diabetes):
+def test_every_round_equals_the_textbooks(how, weighted, diabetes):
     X, y = diabetes
     weight = 1.0 + np.arange(len(y)) % 3 if weighted else np.ones(len(y))
     own = {"step_size": how["epsilon"]} if "epsilon" in how else {}
@@ -54,12 +54,12 @@ def test_every_round_is_the_textbooks(how, weighted, diabetes):
     path, _ = textbook(X.to_numpy(), y, weight, 120, **how)
     assert len(path) == model.n_iter_ + 1
     np.testing.assert_allclose(model.coef_path_, path, rtol=1e-5, atol=1e-4)
-    said = X.to_numpy() @ path[-1]
-    said += np.average(y - said, weights=weight)
-    np.testing.assert_allclose(model.predict(X), said, rtol=1e-6)
+    predicted = X.to_numpy() @ path[-1]
+    predicted += np.average(y - predicted, weights=weight)
+    np.testing.assert_allclose(model.predict(X), predicted, rtol=1e-6)
 
 
-def test_dummies_are_columns(diabetes):
+def test_dummies_are_separate_columns(diabetes):
     X, y = frame()
     model = StagewiseLinearRegressor(n_estimators=40).fit(X, y)
     assert model.coef_names_ == ["a", "b", "ü", "city=Oslo", "city=Rome"]
@@ -71,7 +71,7 @@ def test_dummies_are_columns(diabetes):
     np.testing.assert_allclose(model.predict(X), model.intercept_ + A @ model.coef_, rtol=1e-12)
 
 
-def test_it_ends_at_least_squares(diabetes):
+def test_it_converges_to_least_squares(diabetes):
     X, y = diabetes
     model = StagewiseLinearRegressor(n_estimators=100_000).fit(X, y)
     plain = LinearRegression().fit(X, y)
@@ -89,8 +89,8 @@ def test_small_steps_end_where_none_lowers_the_error(diabetes):
     assert model.coef_path_.shape == (model.n_iter_ + 1, 10)
 
 
-def test_small_steps_come_close_to_the_lasso(diabetes):
-    """Where lasso coefficients are monotone both paths are one (ESL, section 3.8.1)."""
+def test_small_steps_approximate_the_lasso(diabetes):
+    """Where lasso coefficients are monotone both paths are the same (ESL, section 3.8.1)."""
     X, y = diabetes
     Z = (X - X.mean()) / X.std(ddof=0)
     spread = y.std()
@@ -101,7 +101,7 @@ def test_small_steps_come_close_to_the_lasso(diabetes):
         model = StagewiseLinearRegressor(step_size=epsilon, n_estimators=20_000)
         path = model.fit(Z, y).coef_path_ / spread
         arc = np.abs(path).sum(axis=1)
-        half = arc <= length[6]  # until the first coefficient turns around
+        half = arc <= length[6]  # until the first coefficient changes direction
         beside = np.array([np.interp(arc[half], length, row) for row in lasso]).T
         distances.append(np.abs(path[half] - beside).max())
     assert distances[0] < 0.04
@@ -109,7 +109,7 @@ def test_small_steps_come_close_to_the_lasso(diabetes):
     assert distances[1] < distances[0]
 
 
-# ---- laws ----------------------------------------------------------------------------------------
+# ---- invariants ----------------------------------------------------------------------------------
 
 
 def test_threads_do_not_matter():
@@ -121,7 +121,7 @@ def test_threads_do_not_matter():
     assert len(found) == 1
 
 
-def test_weight_two_is_the_row_twice_and_weight_zero_its_absence():
+def test_weight_two_equals_the_row_twice_and_weight_zero_its_absence():
     X, y = frame()
     weight = np.arange(200) % 3
     model = StagewiseLinearRegressor(n_estimators=30).fit(X, y, weight)
@@ -135,7 +135,7 @@ def test_weight_two_is_the_row_twice_and_weight_zero_its_absence():
     assert absent.fingerprint() == model.fingerprint()
 
 
-def test_units_of_columns_and_target_do_not_matter(diabetes):
+def test_x_scale_and_y_scale_do_not_matter(diabetes):
     X, y = diabetes
     model = StagewiseLinearRegressor(step_size=0.01, n_estimators=80).fit(X, y)
     other = StagewiseLinearRegressor(step_size=0.01, n_estimators=80).fit(
@@ -146,7 +146,7 @@ def test_units_of_columns_and_target_do_not_matter(diabetes):
 
 @pytest.mark.parametrize("step_size", [None, 0.01])
 @pytest.mark.parametrize("early", [False, True])
-def test_a_continued_fit_is_an_uninterrupted_one(step_size, early):
+def test_a_continued_fit_equals_an_uninterrupted_one(step_size, early):
     X, y = frame()
     own = {"step_size": step_size, "early_stopping": early, "n_iter_no_change": 1000}
     whole = StagewiseLinearRegressor(n_estimators=60, **own).fit(X, y)
@@ -156,7 +156,7 @@ def test_a_continued_fit_is_an_uninterrupted_one(step_size, early):
     np.testing.assert_array_equal(parts.train_loss_, whole.train_loss_)
 
 
-def test_a_fit_that_is_continued_on_other_rows(diabetes):
+def test_a_fit_can_be_continued_on_other_rows(diabetes):
     X, y = diabetes
     model = StagewiseLinearRegressor(n_estimators=10, warm_start=True).fit(X[:200], y[:200])
     before = model.predict(X)
@@ -167,7 +167,7 @@ def test_a_fit_that_is_continued_on_other_rows(diabetes):
     np.testing.assert_allclose(model.predict(X), model.intercept_ + X.to_numpy() @ model.coef_)
 
 
-def test_stages_lead_to_the_prediction(diabetes):
+def test_the_last_stage_equals_the_prediction(diabetes):
     X, y = diabetes
     model = StagewiseLinearRegressor(n_estimators=50).fit(X, y)
     *_, last = model.staged_predict(X)
@@ -179,7 +179,7 @@ def test_stages_lead_to_the_prediction(diabetes):
     np.testing.assert_allclose(model.train_loss_, loss, rtol=1e-7)
 
 
-# ---- stopping ------------------------------------------------------------------------------------
+# ---- early stopping ------------------------------------------------------------------------------
 
 
 def noisy(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -189,7 +189,7 @@ def noisy(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("early", [True, "cv", "own rows"])
-def test_stopping_early_predicts_better_than_least_squares(early):
+def test_early_stopping_predicts_better_than_least_squares(early):
     (X, y), (X_new, y_new) = noisy(120, 0), noisy(4000, 1)
     held = {"X_val": noisy(60, 2)[0], "y_val": noisy(60, 2)[1]} if early == "own rows" else {}
     model = StagewiseLinearRegressor(
@@ -203,8 +203,8 @@ def test_stopping_early_predicts_better_than_least_squares(early):
         assert model.oof_prediction_.shape == y.shape
 
 
-def test_folds_see_only_their_rows():
-    """A fold's model is the one that its training rows alone would give."""
+def test_folds_use_only_their_rows():
+    """The model of a fold equals a fit to its training rows alone."""
     X, y = noisy(90, 3)
     train, held = np.arange(60), np.arange(60, 90)
     model = StagewiseLinearRegressor(early_stopping=[(train, held), (held, train)], n_estimators=5)
@@ -213,7 +213,7 @@ def test_folds_see_only_their_rows():
     np.testing.assert_allclose(model.oof_prediction_[held], alone.predict(X[held]), rtol=1e-6)
 
 
-def test_a_level_that_only_held_out_rows_have():
+def test_a_category_that_only_held_out_rows_have():
     X, y = frame()
     X["city"] = X["city"].cat.add_categories("Paris")
     for row in range(200):
@@ -228,10 +228,10 @@ def test_a_level_that_only_held_out_rows_have():
     raise AssertionError("no row was held out")
 
 
-# ---- what is refused, and the company it keeps ---------------------------------------------------
+# ---- errors, copies and files --------------------------------------------------------------------
 
 
-def test_missing_cells_are_refused_by_name():
+def test_error_names_missing_values():
     X, y = frame()
     model = StagewiseLinearRegressor(n_estimators=3).fit(X, y)
     X.loc[9, "b"] = np.nan
@@ -262,7 +262,7 @@ def test_parameters_are_checked(params, message):
         StagewiseLinearRegressor(**params).fit(*frame())
 
 
-def test_a_target_of_one_value_and_constant_columns():
+def test_a_constant_target_and_constant_columns():
     X, y = frame()
     with pytest.warns(UserWarning, match="y has only one value"):
         model = StagewiseLinearRegressor().fit(X, np.full(200, 3.0))
@@ -280,13 +280,13 @@ def test_copies_and_files(tmp_path):
     X, y = frame()
     model = StagewiseLinearRegressor(step_size=0.01, n_estimators=70).fit(X, y)
     model.save(tmp_path / "model.stgw")
-    for twin in (stagewise.load(tmp_path / "model.stgw"), pickle.loads(pickle.dumps(model))):
-        assert type(twin) is StagewiseLinearRegressor
-        assert twin.fingerprint() == model.fingerprint()
-        assert twin.get_params() == model.get_params()
-        np.testing.assert_array_equal(twin.coef_path_, model.coef_path_)
-        np.testing.assert_array_equal(twin.predict(X), model.predict(X))
-        assert twin.fit(X, y).fingerprint() == model.fingerprint()
+    for restored in (stagewise.load(tmp_path / "model.stgw"), pickle.loads(pickle.dumps(model))):
+        assert type(restored) is StagewiseLinearRegressor
+        assert restored.fingerprint() == model.fingerprint()
+        assert restored.get_params() == model.get_params()
+        np.testing.assert_array_equal(restored.coef_path_, model.coef_path_)
+        np.testing.assert_array_equal(restored.predict(X), model.predict(X))
+        assert restored.fit(X, y).fingerprint() == model.fingerprint()
 
 
 def test_a_file_of_trees_is_no_linear_model(tmp_path):
@@ -300,7 +300,7 @@ def test_a_file_of_trees_is_no_linear_model(tmp_path):
             stagewise.load(tmp_path / "model.stgw")
 
 
-def test_it_says_what_it_runs_and_what_it_is_not():
+def test_the_recipe_and_absent_attributes():
     model = StagewiseLinearRegressor(step_size=0.01, early_stopping="cv")
     assert model.recipe() == (
         "squared_error x residuals x steps of ε=0.01 x one column x all rows x 1000 rounds at "
@@ -313,7 +313,7 @@ def test_it_says_what_it_runs_and_what_it_is_not():
         model.apply(X)
 
 
-def test_the_path_is_drawn():
+def test_path_plot():
     pytest.importorskip("matplotlib")
     X, y = frame()
     model = StagewiseLinearRegressor(n_estimators=20).fit(X, y)

@@ -1,4 +1,4 @@
-"""StepwiseRegressor: every move is the best one there is, by whatever it is judged."""
+"""StepwiseRegressor: every step is the best one by its criterion."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ N = 90
 
 
 def table(n: int = N) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return six numbers, related to each other, and a category; five of them matter."""
+    """Return six correlated numbers and a category; five of them matter."""
     rng = np.random.default_rng(3)
     base = rng.normal(size=(n, 6))
     X = pd.DataFrame(base + 0.7 * base[:, [1, 2, 3, 4, 5, 0]], columns=list("abcdef"))
@@ -32,8 +32,8 @@ def table(n: int = N) -> tuple[pd.DataFrame, np.ndarray]:
     return X, X["a"] + 0.6 * X["c"] - 0.4 * X["e"] + 0.8 * (city == 2) + 2 * noise + 0.15 * X["f"]
 
 
-class Judge:
-    """Everything about sets of features, from scratch."""
+class Criteria:
+    """Criteria of sets of features, computed from scratch."""
 
     def __init__(self, X, y, weight=None):
         self.y, self.n = np.asarray(y), len(y) if weight is None else weight.sum()
@@ -41,7 +41,7 @@ class Judge:
         self.columns = {
             name: [X[name].to_numpy(float)]
             if name != "city"
-            else [(X[name] == level).to_numpy(float) for level in ("Oslo", "Rome")]
+            else [(X[name] == city).to_numpy(float) for city in ("Oslo", "Rome")]
             for name in X
         }
 
@@ -72,7 +72,7 @@ class Judge:
         return total / self.n
 
     def path(self, direction, value):
-        """Return the moves of a search by a score that shall be small."""
+        """Return the steps of a search that minimises a score."""
         names = list(self.columns)
         now = set(names) if direction == "backward" else set()
         moves = []
@@ -94,34 +94,34 @@ FOLDS = list(KFold(4, shuffle=True, random_state=1).split(np.zeros((N, 1))))
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("criterion", ["aic", "bic", "cv"])
 @pytest.mark.parametrize("direction", ["forward", "backward", "both"])
-def test_every_move_is_the_best_one(direction, criterion, weighted):
+def test_every_step_is_the_best_one(direction, criterion, weighted):
     X, y = table()
     weight = 1.0 + np.arange(N) % 2 if weighted else None
-    judge = Judge(X, y, weight)
-    price = {"aic": 2.0, "bic": np.log(judge.n)}.get(criterion)
+    criteria = Criteria(X, y, weight)
+    price = {"aic": 2.0, "bic": np.log(criteria.n)}.get(criterion)
 
     def value(names):
-        return judge.cv(names, FOLDS) if price is None else judge.information(names, price)
+        return criteria.cv(names, FOLDS) if price is None else criteria.information(names, price)
 
     own = {"cv": FOLDS} if criterion == "cv" else {}
     model = StepwiseRegressor(direction=direction, criterion=criterion, **own).fit(X, y, weight)
-    expected = judge.path(direction, value)
+    expected = criteria.path(direction, value)
     assert model.path_["feature"] == ["", *expected]
-    assert len(expected) >= 2, "a search that says something"
+    assert len(expected) >= 2, "a search with at least two steps"
     now = set(X) if direction == "backward" else set()
     for step, moved in enumerate(model.path_["feature"]):
         now ^= {moved} if moved else set()
         names = sorted(now)
         assert model.path_["score"][step] == pytest.approx(value(names), rel=1e-9)
-        assert model.path_["rss"][step] == pytest.approx(judge.rss(names), rel=1e-9)
-        assert model.path_["rank"][step] == judge.rank(names)
+        assert model.path_["rss"][step] == pytest.approx(criteria.rss(names), rel=1e-9)
+        assert model.path_["rank"][step] == criteria.rank(names)
     assert model.selected_features_ == [name for name in X if name in now]
 
 
 @pytest.mark.parametrize("direction", ["forward", "backward", "both"])
-def test_p_values_let_in_and_out(direction):
+def test_p_values_decide_which_features_enter_and_leave(direction):
     X, y = table()
-    judge = Judge(X, y)
+    criteria = Criteria(X, y)
     own = {"forward": {"alpha_enter": 0.3}, "backward": {"alpha_remove": 0.05}}.get(
         direction, {"alpha_enter": 0.3, "alpha_remove": 0.3}
     )
@@ -132,8 +132,8 @@ def test_p_values_let_in_and_out(direction):
         model.path_["action"][1:], model.path_["feature"][1:], model.path_["p"][1:], strict=True
     )
     for action, moved, p in path:
-        leave = {n: judge.p(now - {n}, now) for n in now}
-        come = {n: judge.p(now, now | {n}) for n in X if n not in now}
+        leave = {n: criteria.p(now - {n}, now) for n in now}
+        come = {n: criteria.p(now, now | {n}) for n in X if n not in now}
         if direction != "forward" and now and max(leave.values()) > stay:
             assert (action, moved) == ("remove", max(leave, key=leave.get))
             assert p == pytest.approx(leave[moved], rel=1e-7)
@@ -142,9 +142,9 @@ def test_p_values_let_in_and_out(direction):
             assert p == pytest.approx(come[moved], rel=1e-7)
         now ^= {moved}
     if direction != "backward":
-        assert min(judge.p(now, now | {n}) for n in X if n not in now) > enter
+        assert min(criteria.p(now, now | {n}) for n in X if n not in now) > enter
     if direction != "forward":
-        assert max(judge.p(now - {n}, now) for n in now) <= stay
+        assert max(criteria.p(now - {n}, now) for n in now) <= stay
     assert len(model.path_["step"]) >= 3
 
 
@@ -172,7 +172,7 @@ def test_the_path_is_a_table():
     assert np.isnan(path["p"][0])
 
 
-def test_whole_weights_are_counts():
+def test_integer_weights_equal_repeated_rows():
     X, y = table()
     weight = np.arange(N) % 3
     model = StepwiseRegressor(criterion="bic").fit(X, y, weight)
@@ -218,7 +218,7 @@ def test_a_perfect_fit_ends_the_search():
     assert model.selected_features_ == ["a", "c"]
 
 
-def test_nothing_is_chosen_where_nothing_helps():
+def test_no_feature_is_chosen_if_none_helps():
     X, _ = table()
     y = hashed(N, 1, 8)[:, 0].astype(float)
     model = StepwiseRegressor(criterion="p_value", alpha_enter=1e-6).fit(X, y)
@@ -227,7 +227,7 @@ def test_nothing_is_chosen_where_nothing_helps():
     assert "intercept" in model.summary()
 
 
-def test_groups_are_not_torn_apart():
+def test_folds_do_not_split_groups():
     X, y = table()
     groups = np.arange(N) // 10
     model = StepwiseRegressor(criterion="cv", cv=3).fit(X, y, groups=groups)
@@ -265,21 +265,21 @@ def test_parameters_are_checked(params, message):
 def test_copies_and_files(tmp_path):
     X, y = table()
     model = StepwiseRegressor(criterion="cv", random_state=np.random.RandomState(4)).fit(X, y)
-    twin = pickle.loads(pickle.dumps(model))
-    assert twin.path_["feature"] == model.path_["feature"]
+    restored = pickle.loads(pickle.dumps(model))
+    assert restored.path_["feature"] == model.path_["feature"]
     model.save(tmp_path / "model.stgw")
-    twin = stagewise.load(tmp_path / "model.stgw")
-    assert twin.fingerprint() == model.fingerprint()
-    assert twin.selected_features_ == model.selected_features_
-    assert twin.summary() == model.summary()
+    restored = stagewise.load(tmp_path / "model.stgw")
+    assert restored.fingerprint() == model.fingerprint()
+    assert restored.selected_features_ == model.selected_features_
+    assert restored.summary() == model.summary()
     with pytest.raises(AttributeError, match="read from a file, which has no path_"):
-        twin.plot_path()
-    assert twin.fit(X, y).path_["feature"] == model.path_["feature"], "the same folds again"
+        restored.plot_path()
+    assert restored.fit(X, y).path_["feature"] == model.path_["feature"], "the same folds again"
     with pytest.raises(NotFittedError):
         StepwiseRegressor().plot_path()
 
 
-def test_the_path_is_drawn():
+def test_path_plot():
     pytest.importorskip("matplotlib")
     X, y = table()
     model = StepwiseRegressor(direction="both").fit(X, y)

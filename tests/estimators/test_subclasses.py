@@ -1,4 +1,4 @@
-"""Estimators that a user derives from those of the library."""
+"""Subclasses of the estimators, defined by a user."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_equal_fits_have_equal_pickles(kind):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(one)).predict(X), one.predict(X))
 
 
-def test_a_learner_that_cannot_be_pickled_is_fitted_all_the_same():
+def test_a_learner_that_cannot_be_pickled_can_be_fitted():
     learner = make_pipeline(FunctionTransformer(lambda x: x), LinearRegression())
     model = StagewiseRegressor(learner=learner, n_estimators=2).fit(X, Y)
     assert np.isfinite(model.predict(X)).all()

@@ -1,4 +1,4 @@
-"""Target encoding of categories: accuracy, laws, files and refused parameters."""
+"""Target encoding of categories: accuracy, invariants, files and refused parameters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TWICE = OrderedTargetEncoding(n_orderings=2)
 
 
 def shops(n=4000, seed=0, noise=1.0):
-    """Sales by shop (many of them) and by date (month and day), with a number beside them."""
+    """Return sales by shop (many) and by date (month and day), with a number."""
     rng = np.random.default_rng(seed)
     known = np.random.default_rng(99)
     of_shop, of_date = known.normal(size=400), known.normal(size=(12, 28))
@@ -47,7 +47,7 @@ def fit(X, y, kind=GradientBoostingRegressor, **params):
     return kind(**{**FAST, **params}).fit(X, y)
 
 
-def test_target_encoding_finds_what_sets_of_categories_do_not() -> None:
+def test_target_encoding_learns_more_than_category_sets() -> None:
     X, y = shops(8000)
     new, truth = shops(4000, seed=1)
     error = {
@@ -60,24 +60,24 @@ def test_target_encoding_finds_what_sets_of_categories_do_not() -> None:
 def test_the_date_is_found_as_a_combination() -> None:
     model = fit(*shops(8000))
     sources = [s.sources for s in model.model_.features.target_encodings]
-    assert sources[0] == (0,)  # the shop alone; months and days have few levels
+    assert sources[0] == (0,)  # the shop alone; months and days have few categories
     assert (2, 3) in sources
 
 
-def test_names_that_say_nothing_are_not_learned_by_heart() -> None:
+def test_uninformative_categories_are_not_overfitted() -> None:
     rng = np.random.default_rng(0)
     names = pd.Categorical(rng.integers(0, 900, 3000))
     X, y = pd.DataFrame({"name": names, "x": rng.normal(size=3000)}), rng.normal(size=3000)
     model = fit(X, y, category_encoding="target", n_estimators=60)
-    told = 1 - model.train_loss_[-1] / (0.5 * np.var(y))
-    assert told < 0.25  # trees on a number that is all chance reach as much
+    r2 = 1 - model.train_loss_[-1] / (0.5 * np.var(y))
+    assert r2 < 0.25  # trees on a random number reach as much
     new = pd.DataFrame({"name": rng.permutation(names), "x": rng.normal(size=3000)})
     assert np.var(model.predict(new)) < 0.15 * np.var(y)
 
 
 @pytest.mark.parametrize("n_orderings", [1, 3])
 @pytest.mark.parametrize("case", ["number", "two", "three", "absolute", "exact", "validated"])
-def test_a_continued_fit_is_the_uninterrupted_one(case, n_orderings, tmp_path) -> None:
+def test_a_continued_fit_equals_the_uninterrupted_one(case, n_orderings, tmp_path) -> None:
     X, y = shops(1500)
     kind, params = (
         GradientBoostingRegressor,
@@ -105,26 +105,26 @@ def test_a_continued_fit_is_the_uninterrupted_one(case, n_orderings, tmp_path) -
 def test_a_model_continued_on_other_rows_keeps_its_encodings() -> None:
     X, y = shops(2000)
     model = fit(X, y, warm_start=True)
-    statistics = model.model_.features.target_encodings
+    encodings = model.model_.features.target_encodings
     other, truth = shops(2000, seed=4)
     model.set_params(n_estimators=30).fit(other, truth)
-    assert model.model_.features.target_encodings == statistics
+    assert model.model_.features.target_encodings == encodings
 
 
 @pytest.mark.parametrize("classes", [0, 2, 4])
-def test_a_model_with_target_encodings_comes_back_from_a_file(classes, tmp_path) -> None:
+def test_target_encodings_are_restored_from_a_file(classes, tmp_path) -> None:
     X, y = shops(1500)
     kind = GradientBoostingClassifier if classes else GradientBoostingRegressor
     model = fit(X, by_class(y, classes) if classes else y, kind)
     assert len(model.model_.features.target_encodings[0].values) == (classes if classes > 2 else 1)
     model.save(tmp_path / "model.stgw")
-    answer = "predict_proba" if classes else "predict"
+    method = "predict_proba" if classes else "predict"
     for again in (stagewise.load(tmp_path / "model.stgw"), pickle.loads(pickle.dumps(model))):
         assert again.fingerprint() == model.fingerprint()
-        np.testing.assert_array_equal(getattr(again, answer)(X), getattr(model, answer)(X))
+        np.testing.assert_array_equal(getattr(again, method)(X), getattr(model, method)(X))
         assert again.model_.features == model.model_.features
-    last = list(getattr(model, "staged_" + answer)(X))[-1]
-    np.testing.assert_array_equal(last, getattr(model, answer)(X))
+    last = list(getattr(model, "staged_" + method)(X))[-1]
+    np.testing.assert_array_equal(last, getattr(model, method)(X))
     assert model.apply(X).size == 1500 * len(model.model_.ensemble.trees)
 
 
@@ -146,7 +146,7 @@ def test_the_model_does_not_depend_on_threads_codes_or_absent_rows() -> None:
     assert absent.fingerprint() == model.fingerprint()
 
 
-def test_held_out_rows_have_no_say() -> None:
+def test_held_out_rows_do_not_change_the_encodings() -> None:
     X, y = shops(1500)
     params = {**FAST, "early_stopping": True, "n_iter_no_change": 100}
     first = GradientBoostingRegressor(**params).fit(X, y)
@@ -160,10 +160,10 @@ def test_held_out_rows_have_no_say() -> None:
     assert tables[0] == tables[1]
 
 
-def test_folds_do_not_tell_each_other() -> None:
+def test_folds_are_encoded_separately() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"name": pd.Categorical(rng.integers(0, 100, 1000)), "x": rng.random(1000)})
-    y = rng.normal(size=1000)  # nothing can be learned, so nothing must seem to be
+    y = rng.normal(size=1000)  # pure noise, so no gain is allowed
     model = GradientBoostingRegressor(**FAST, early_stopping="cv", category_encoding="target")
     model.fit(X, y)
     assert np.corrcoef(model.oof_prediction_, y)[0, 1] < 0.08
@@ -172,7 +172,7 @@ def test_folds_do_not_tell_each_other() -> None:
     assert np.corrcoef(model.oof_prediction_, y)[0, 1] > 0.5
 
 
-def test_values_that_are_missing_or_unseen_are_answered() -> None:
+def test_missing_and_unknown_categories_can_be_predicted() -> None:
     X, y = shops(3000)
     X.loc[::7, "shop"] = np.nan
     y = y + 3.0 * X["shop"].isna()
@@ -180,15 +180,15 @@ def test_values_that_are_missing_or_unseen_are_answered() -> None:
     new = X.iloc[:3].copy()
     new["shop"] = pd.Categorical([None, "elsewhere", X["shop"].iloc[1]])
     with pytest.warns(UserWarning, match="elsewhere"):
-        missing, unseen, _ = model.predict(new)
+        missing, unknown, _ = model.predict(new)
     lost = new.assign(shop=pd.Categorical([None, None, None]))
-    assert unseen == model.predict(lost)[1]  # handle_unknown="missing"
+    assert unknown == model.predict(lost)[1]  # handle_unknown="missing"
     model.set_params(handle_unknown="prior")
     assert missing == model.predict(new)[0]
-    assert model.predict(new)[1] != unseen
+    assert model.predict(new)[1] != unknown
 
 
-def test_importances_belong_to_the_columns_that_were_given() -> None:
+def test_importances_belong_to_the_original_columns() -> None:
     X, y = shops(4000)
     model = fit(X, y, n_estimators=60)
     shares = model.feature_importances_
@@ -212,7 +212,7 @@ def test_importances_belong_to_the_columns_that_were_given() -> None:
     ],
     ids=lambda p: next(iter(p)),
 )
-def test_target_encoding_goes_with_other_parameters(params) -> None:
+def test_target_encoding_works_with_other_parameters(params) -> None:
     X, y = shops(3000)
     model = fit(X, y, **params)
     assert model.model_.features.target_encodings
@@ -263,7 +263,7 @@ def test_a_continued_fit_keeps_its_orderings() -> None:
         model.fit(X, y)
 
 
-def test_one_hundred_thousand_rows_are_enough_to_find_combinations(monkeypatch) -> None:
+def test_combinations_are_found_on_a_sample_of_the_rows(monkeypatch) -> None:
     X, y = shops(6000)
     monkeypatch.setattr("stagewise.training.target_encoder.MAX_ROWS", 5000)
     model = fit(X, y)
@@ -271,7 +271,7 @@ def test_one_hundred_thousand_rows_are_enough_to_find_combinations(monkeypatch) 
 
 
 @pytest.mark.parametrize("leaves", ["constant", "vector"])
-def test_several_targets_have_encodings_each(leaves, tmp_path) -> None:
+def test_several_targets_have_separate_encodings(leaves, tmp_path) -> None:
     X, y = shops(2000)
     targets = np.column_stack([y, 2.0 * np.roll(y, 1) + 5.0])
     model = fit(X, targets, leaves=leaves)

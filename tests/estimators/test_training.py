@@ -1,4 +1,4 @@
-"""How a fit goes on: history, stages, callbacks, what the user sees."""
+"""The course of a fit: history, stages, callbacks and output."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_training_loss_falls(kind, table):
     [{}, {"loss": "absolute_error"}, {"subsample": 0.5, "max_features": 0.5}],
     ids=["squared error", "absolute error", "drawn"],
 )
-def test_each_stage_of_a_regression_is_a_shorter_fit(params, table):
+def test_each_stage_of_a_regression_equals_a_shorter_fit(params, table):
     model = quick(GradientBoostingRegressor, **params).fit(table.X, table.number)
     stages = list(model.staged_predict(table.X))
     np.testing.assert_array_equal(stages[-1], model.predict(table.X))
@@ -86,7 +86,7 @@ def test_each_stage_of_a_regression_is_a_shorter_fit(params, table):
 
 
 @pytest.mark.parametrize("classes", ["two", "many"])
-def test_each_stage_of_a_classification_is_a_shorter_fit(classes, table):
+def test_each_stage_of_a_classification_equals_a_shorter_fit(classes, table):
     y = getattr(table, classes)
     model = quick(GradientBoostingClassifier).fit(table.X, y)
     labels, proba = (list(getattr(model, f"staged_predict{k}")(table.X)) for k in ("", "_proba"))
@@ -97,7 +97,7 @@ def test_each_stage_of_a_classification_is_a_shorter_fit(classes, table):
     np.testing.assert_array_equal(proba[2], short.predict_proba(table.X))
 
 
-def test_stages_are_arrays_of_their_own(table):
+def test_stages_are_independent_arrays(table):
     model = quick(GradientBoostingRegressor).fit(table.X, table.number)
     first, second, *_ = model.staged_predict(table.X)
     assert not np.shares_memory(first, second)
@@ -107,7 +107,7 @@ def test_stages_are_arrays_of_their_own(table):
 # ---- callbacks ----------------------------------------------------------------------------------
 
 
-def test_a_callback_is_told_of_every_round(table, held):
+def test_a_callback_is_called_after_every_round(table, held):
     seen = []
     model = overfit(GradientBoostingRegressor, callbacks=seen.append, n_iter_no_change=3).fit(
         table.X, table.number, X_val=held.X, y_val=held.number
@@ -129,10 +129,10 @@ def test_without_held_out_rows_the_best_round_is_the_last(table):
     assert [(p.best_round, p.valid_loss) for p in seen] == [(k, None) for k in range(1, 9)]
 
 
-@pytest.mark.parametrize("answer", [True, 1, np.bool_(True)])
-def test_a_callback_can_stop_a_fit(answer, table):
+@pytest.mark.parametrize("returned", [True, 1, np.bool_(True)])
+def test_a_callback_can_stop_a_fit(returned, table):
     def enough(progress):
-        return answer if progress.round == 3 else None
+        return returned if progress.round == 3 else None
 
     model = quick(GradientBoostingRegressor, callbacks=[lambda progress: False, enough])
     model.fit(table.X, table.number)
@@ -152,10 +152,10 @@ def test_a_fit_that_a_callback_stops_keeps_its_best_round(table, held):
     assert stopped.n_iter_ == int(np.argmin(stopped.validation_loss_)) + 1
 
 
-# ---- what the user sees -------------------------------------------------------------------------
+# ---- printed output -----------------------------------------------------------------------------
 
 
-def test_nothing_is_printed_unless_asked_for(table, capfd):
+def test_nothing_is_printed_by_default(table, capfd):
     quick(GradientBoostingRegressor).fit(table.X, table.number).predict(table.X)
     assert capfd.readouterr() == ("", "")
 

@@ -1,4 +1,4 @@
-"""Missing cells of single trees: filled, or sent both ways."""
+"""Missing values of single trees: imputed, or fractional rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 import stagewise
 from estimators.waves import KINDS, same, wave
-from reference.pruning import both_ways
+from reference.pruning import fractional_prediction
 from stagewise import DecisionTreeRegressor
 
 ALL = pytest.mark.parametrize("kind", KINDS)
@@ -22,7 +22,7 @@ def holed(n, seed=0):
 
 @ALL
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_mean_stands_for_missing_cells(kind, weighted):
+def test_missing_values_are_replaced_by_the_mean(kind, weighted):
     X, number, classes = holed(300)
     y = number if kind is DecisionTreeRegressor else classes
     weight = np.random.default_rng(2).integers(1, 4, 300) if weighted else None
@@ -48,7 +48,7 @@ def cities(n):
     return frame, y
 
 
-def test_the_commonest_level_stands_for_missing_categories():
+def test_missing_categories_are_replaced_by_the_most_frequent():
     frame, y = cities(400)
     model = DecisionTreeRegressor(missing_strategy="mean", max_leaf_nodes=12).fit(frame, y)
     filled = frame.fillna({"city": "Ulm", "size": frame["size"].mean()})
@@ -57,12 +57,12 @@ def test_the_commonest_level_stands_for_missing_categories():
 
 
 @ALL
-def test_rows_go_both_ways_with_the_probability_of_others(kind):
+def test_fractional_rows_are_weighted_by_the_shares_of_the_children(kind):
     X, number, classes = holed(400)
     y = number if kind is DecisionTreeRegressor else classes % 2
     model = kind(missing_strategy="probability", max_leaf_nodes=15).fit(X, y)
     tree, known = model.model_.ensemble.trees[0], model.model_
-    expected = np.array([both_ways(tree, row) for row in X])
+    expected = np.array([fractional_prediction(tree, row) for row in X])
     if kind is DecisionTreeRegressor:
         np.testing.assert_allclose(model.predict(X), known.offset + known.scale * expected)
     else:
@@ -76,7 +76,7 @@ def test_rows_go_both_ways_with_the_probability_of_others(kind):
     np.testing.assert_array_equal(few, model.predict(X)[:40])
 
 
-def test_missing_categories_go_both_ways_too(tmp_path):
+def test_missing_categories_can_be_fractional_rows(tmp_path):
     frame, y = cities(400)
     model = DecisionTreeRegressor(missing_strategy="probability", max_leaf_nodes=12).fit(frame, y)
     nothing = pd.DataFrame({"city": pd.Categorical([None], frame["city"].cat.categories),
@@ -90,7 +90,7 @@ def test_missing_categories_go_both_ways_too(tmp_path):
     assert stagewise.load(tmp_path / "m.stgw").predict(nothing) == model.predict(nothing)
 
 
-def test_missing_training_cells_are_drawn_from_the_others():
+def test_missing_training_values_are_drawn_from_the_others():
     X = np.array([[0.0]] * 300 + [[1.0]] * 100 + [[np.nan]] * 400)
     y = X[:, 0].copy()
     y[400:] = 5.0
@@ -112,7 +112,7 @@ def test_missing_training_cells_are_drawn_from_the_others():
     assert heavy.cover[heavy.left[0]] - 300 == pytest.approx(100, abs=40)  # 300 in 1200
 
 
-def test_a_column_that_is_always_missing_is_left_alone():
+def test_a_column_that_is_always_missing_is_not_used():
     X, y, _ = wave(100)
     X[:, 1] = np.nan
     for missing in ("mean", "probability"):
@@ -121,7 +121,7 @@ def test_a_column_that_is_always_missing_is_left_alone():
         assert np.isfinite(model.predict(X)).all()
 
 
-def test_infinite_cells_have_a_mean_unless_they_cancel():
+def test_infinite_values_have_a_mean_unless_they_cancel():
     X, y, _ = wave(60)
     X[0, 0], X[1, 0] = np.inf, np.nan
     model = DecisionTreeRegressor(missing_strategy="mean").fit(X, y)

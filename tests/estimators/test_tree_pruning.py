@@ -1,4 +1,4 @@
-"""The size of single trees: limits, pruning, stopping early."""
+"""The size of single trees: limits, pruning and early stopping."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALL = pytest.mark.parametrize("kind", KINDS)
 
 @ALL
 @pytest.mark.parametrize("growth", ["best_first", "depth_wise"])
-def test_stopping_early_is_the_tree_that_growing_would_have_ended_with(kind, growth):
+def test_early_stopping_equals_max_leaf_nodes_of_the_best_size(kind, growth):
     X, y = of(kind, 400)
     X_val, y_val = of(kind, 200, 1)
     model = kind(pruning="early_stopping", grow_policy=growth).fit(X, y, X_val=X_val, y_val=y_val)
@@ -27,7 +27,7 @@ def test_stopping_early_is_the_tree_that_growing_would_have_ended_with(kind, gro
     a, b = (m.model_.ensemble.trees[0] for m in (model, limited))
     for name in ("feature", "threshold", "missing_left", "left", "right", "gain", "cover"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
-    np.testing.assert_allclose(a.value, b.value, atol=1e-14)  # a cut node adds up its children
+    np.testing.assert_allclose(a.value, b.value, atol=1e-14)  # a pruned node sums its children
     curve = model.validation_loss_
     assert curve.argmin() + 1 == model.get_n_leaves() == len(curve) - 10
     for leaves in (2, 3, model.get_n_leaves(), len(curve)):
@@ -41,7 +41,7 @@ def test_stopping_early_is_the_tree_that_growing_would_have_ended_with(kind, gro
 
 
 @ALL
-def test_patience_and_tolerance_are_heard(kind):
+def test_n_iter_no_change_and_tol_have_an_effect(kind):
     X, y = of(kind, 400)
     short = kind(pruning="early_stopping", n_iter_no_change=1).fit(X, y)
     long = kind(pruning="early_stopping", n_iter_no_change=60).fit(X, y)
@@ -58,7 +58,7 @@ def errors(model, X, y):
 
 
 @pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
-def test_pruning_by_held_out_rows_leaves_fewer_errors_and_fewer_leaves(kind, criterion):
+def test_reduced_error_pruning_lowers_errors_and_leaves(kind, criterion):
     X, y = of(kind, 400)
     X_val, y_val = of(kind, 300, 1)
     whole = kind(criterion=criterion).fit(X, y)
@@ -82,7 +82,7 @@ def test_a_share_of_the_rows_is_held_out(kind):
 
 
 @pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
-def test_folds_choose_alpha_as_the_book_says(kind, criterion):
+def test_cross_validation_chooses_alpha_as_in_breiman(kind, criterion):
     X, y = of(kind, 150)
     numbers = np.random.default_rng(0).permutation(150)
     folds = [(np.setdiff1d(numbers, part), part) for part in np.split(numbers, 3)]
@@ -107,16 +107,16 @@ def test_folds_choose_alpha_as_the_book_says(kind, criterion):
     smaller = kind(**params, ccp_cv=folds, one_standard_error=True).fit(X, y)
     one = np.flatnonzero(mean <= mean[best] + error[best] + 1e-12)[-1]
     assert smaller.ccp_alpha_ == path.alphas[one]
-    said = model.oof_prediction_
+    labels = model.oof_prediction_
     if kind is DecisionTreeClassifier:
-        said = model.classes_[said.argmax(axis=1)]
-        assert (said != y).mean() == pytest.approx(mean[best])
+        labels = model.classes_[labels.argmax(axis=1)]
+        assert (labels != y).mean() == pytest.approx(mean[best])
     else:
-        assert (np.abs(said - y) ** power).mean() == pytest.approx(mean[best])
+        assert (np.abs(labels - y) ** power).mean() == pytest.approx(mean[best])
 
 
 @ALL
-def test_a_path_is_that_of_a_fit_and_does_not_fit(kind):
+def test_a_pruning_path_equals_that_of_a_fit_and_does_not_fit(kind):
     X, y = of(kind, 200)
     model = kind(pruning="early_stopping", n_iter_no_change=5)
     path = model.cost_complexity_pruning_path(X, y)
@@ -128,7 +128,7 @@ def test_a_path_is_that_of_a_fit_and_does_not_fit(kind):
 
 
 @ALL
-def test_limits_hold(kind):
+def test_size_limits_are_respected(kind):
     X, y = of(kind, 300)
     assert kind(max_depth=3).fit(X, y).get_depth() == 3
     assert kind(max_leaf_nodes=7).fit(X, y).get_n_leaves() == 7
@@ -139,18 +139,18 @@ def test_limits_hold(kind):
     assert kind(min_impurity_decrease=1e9).fit(X, y).get_n_leaves() == 1
 
 
-def test_growth_decides_which_leaves_a_limit_keeps():
+def test_grow_policy_decides_which_leaves_a_limit_keeps():
     X, y, _ = wave(400)
-    best, level = (
+    best, depth_wise = (
         DecisionTreeRegressor(max_leaf_nodes=16, grow_policy=g)
         for g in ("best_first", "depth_wise")
     )
-    assert level.fit(X, y).get_depth() < best.fit(X, y).get_depth()
-    assert best.score(X, y) > level.score(X, y)
+    assert depth_wise.fit(X, y).get_depth() < best.fit(X, y).get_depth()
+    assert best.score(X, y) > depth_wise.score(X, y)
 
 
 @ALL
-def test_columns_and_thresholds_can_be_drawn(kind):
+def test_features_and_thresholds_can_be_random(kind):
     X, y = of(kind, 200)
     drawn = [
         kind(split=SplitSearch(random_thresholds=True), max_features=1, random_state=s).fit(X, y)

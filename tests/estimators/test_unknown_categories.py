@@ -1,4 +1,4 @@
-"""Values that no training row held: at predict, in validation rows, in rows that are held out."""
+"""Unknown categories at predict, in validation rows and in held-out rows."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ def table():
     return make_table(ROWS)
 
 
-def test_unseen_values_are_missing_with_a_warning(table):  # fault 61
+def test_unknown_categories_are_missing_with_a_warning(table):  # fault 61
     model = fitted(frame(table), table)
     with pytest.warns(
         UnknownCategoryWarning, match=r"'city' has .* in \d+ of 300 rows: 'atlantis'"
     ) as caught:
-        answer = model.predict(unknown(table))
+        predicted = model.predict(unknown(table))
     assert len(caught) == 1
     assert caught[0].filename == __file__
     gone = frame(table, [None if city == "rom" else city for city in cities(table)])
-    np.testing.assert_array_equal(answer, model.predict(gone))
+    np.testing.assert_array_equal(predicted, model.predict(gone))
 
 
-def test_unseen_values_are_refused_or_quiet_as_asked(table):  # fault 61
+def test_handle_unknown_error_and_prior(table):  # fault 61
     model = fitted(frame(table), table, handle_unknown="error")
     with pytest.raises(ValueError, match=r"'city' has unknown categories .*'atlantis'"):
         model.predict(unknown(table))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        answer = model.set_params(handle_unknown="prior").predict(unknown(table))
-    assert np.isfinite(answer).all()
+        predicted = model.set_params(handle_unknown="prior").predict(unknown(table))
+    assert np.isfinite(predicted).all()
     with pytest.raises(InvalidParameterError, match=r"'handle_unknown' .* must be one of"):
         model.set_params(handle_unknown="ignore").predict(unknown(table))
 
 
 @pytest.mark.parametrize("rule", ["missing", "prior"])
-def test_unseen_values_of_validation_rows_are_counted_without_a_warning(rule, table):
+def test_unknown_categories_of_validation_rows_are_counted_without_a_warning(rule, table):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = quick(GradientBoostingRegressor, handle_unknown=rule).fit(
@@ -52,7 +52,7 @@ def test_unseen_values_of_validation_rows_are_counted_without_a_warning(rule, ta
     assert model.fit_report_["unknown_category_counts"] == {"city": cities(table).count("rom")}
 
 
-def test_unseen_values_of_validation_rows_are_refused_if_asked(table):
+def test_unknown_categories_of_validation_rows_are_refused_with_error(table):
     model = quick(GradientBoostingRegressor, handle_unknown="error")
     held = {"X_val": unknown(table), "y_val": table.number}
     with pytest.raises(
@@ -65,7 +65,7 @@ def test_unseen_values_of_validation_rows_are_refused_if_asked(table):
 
 
 @pytest.mark.parametrize("rule", ["missing", "error", "prior"])
-def test_rows_that_the_fit_holds_out_teach_no_level(rule, table):
+def test_held_out_rows_add_no_category(rule, table):
     X = pd.DataFrame({"x": table.X[:, 0], "id": pd.Categorical(range(ROWS))})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -74,7 +74,7 @@ def test_rows_that_the_fit_holds_out_teach_no_level(rule, table):
     assert model.model_.features.n_categories_per_feature() == [0, ROWS - ROWS // 5]
 
 
-def test_rows_of_weight_zero_are_not_counted_as_unseen(table):
+def test_rows_of_weight_zero_are_not_counted_as_unknown(table):
     X, weight = unknown(table), np.array([float(city != "rom") for city in cities(table)])
     model = quick(GradientBoostingRegressor).fit(X, table.number, weight)
     assert model.fit_report_["unknown_category_counts"] == {}

@@ -1,4 +1,4 @@
-"""A fit that is interrupted and continued is the fit that was never interrupted, to the bit."""
+"""A fit that is interrupted and continued equals the uninterrupted fit, to the bit."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def in_parts(kind, params, parts, way, folder, *data, **fit):
 
 @pytest.mark.parametrize("way", [in_memory, by_file, by_pickle])
 @pytest.mark.parametrize(("kind", "target", "params"), FITS.values(), ids=FITS)
-def test_a_continued_fit_is_the_uninterrupted_one(kind, target, params, way, tmp_path):
+def test_a_continued_fit_equals_the_uninterrupted_one(kind, target, params, way, tmp_path):
     table = make_table(400)
     y = getattr(table, target)
     continued = in_parts(kind, params, (1, 4, 5, 15), way, tmp_path, table.X, y)
@@ -96,7 +96,7 @@ def test_a_continued_fit_is_the_uninterrupted_one(kind, target, params, way, tmp
 
 
 @pytest.mark.parametrize("rows", [40_000, 120_000])
-def test_with_many_rows_too(rows, tmp_path):
+def test_a_continued_fit_with_many_rows(rows, tmp_path):
     table = make_table(rows, 3)
     continued = in_parts(
         Regressor, {"subsample": 0.3}, (2, 4), by_file, tmp_path, table.X, table.number
@@ -106,7 +106,7 @@ def test_with_many_rows_too(rows, tmp_path):
 
 
 @pytest.mark.parametrize("weight", ["counts", "fractions", "zeros"])
-def test_with_weights_and_a_validation_set_too(weight, tmp_path):
+def test_a_continued_fit_with_weights_and_a_validation_set(weight, tmp_path):
     table, held = make_table(400), make_table(100, seed=3)
     weights = {
         "counts": 1 + np.arange(400) % 3,
@@ -122,14 +122,14 @@ def test_with_weights_and_a_validation_set_too(weight, tmp_path):
     assert continued.n_iter_ < 40
 
 
-def test_no_more_rounds_change_nothing():
+def test_the_same_number_of_rounds_changes_nothing():
     table = make_table(200)
     model = quick(Regressor, warm_start=True).fit(table.X, table.number)
     before = model.fingerprint()
     assert model.fit(table.X, table.number).fingerprint() == before
 
 
-def test_fewer_rounds_than_there_are_is_an_error():
+def test_fewer_rounds_than_before_are_an_error():
     table = make_table(200)
     model = quick(Regressor, warm_start=True).fit(table.X, table.number)
     with pytest.raises(ValueError, match=r"n_estimators=3 must be larger or equal to n_iter_=8"):
@@ -144,26 +144,26 @@ def test_other_classes_are_an_error():
         model.set_params(n_estimators=9).fit(table.X, table.two)
 
 
-def test_another_width_is_an_error():
+def test_another_number_of_features_is_an_error():
     table = make_table(200)
     model = quick(Regressor, warm_start=True).fit(table.X, table.number)
     with pytest.raises(ValueError, match="X has 3 features"):
         model.set_params(n_estimators=9).fit(table.X[:, :3], table.number)
 
 
-def test_a_copy_that_goes_on_does_not_change_the_original():
+def test_continuing_a_copy_does_not_change_the_original():
     table = make_table(200)
     model = quick(Regressor, warm_start=True).fit(table.X, table.number)
     before = model.fingerprint()
-    twin = pickle.loads(pickle.dumps(model)).set_params(n_estimators=20)
+    copied = pickle.loads(pickle.dumps(model)).set_params(n_estimators=20)
     kept = model.model_
-    twin.fit(table.X, table.number)
+    copied.fit(table.X, table.number)
     model.set_params(n_estimators=20).fit(table.X, table.number)
     assert kept.fingerprint() == before, "a model is a value: going on makes a new one"
-    assert twin.fingerprint() == model.fingerprint() != before
+    assert copied.fingerprint() == model.fingerprint() != before
 
 
-def test_other_rows_may_be_learned_from_later():
+def test_a_fit_can_be_continued_on_other_rows():
     table, more = make_table(300), make_table(300, seed=8)
     model = quick(Regressor, warm_start=True).fit(table.X, table.number)
     first = model.model_.ensemble.trees[:8]

@@ -1,6 +1,6 @@
-"""Weight algebra: weight 2 is the row twice, weight 0 is its absence, and ratios are all there is.
+"""Weights: weight 2 equals the row twice, weight 0 its absence, and only ratios matter.
 
-"The same" means the same fingerprint, bit for bit, unless a test says what rounding it allows.
+"The same" means the same fingerprint, bit for bit, unless a test states a tolerance.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ EXAMPLES = settings(max_examples=15, deadline=None)
 
 
 def counts(rows: int, most: int, seed: int) -> np.ndarray:
-    """Whole weights from 0 to most."""
+    """Integer weights from 0 to most."""
     return hashed(rows, 1, seed + 50)[:, 0] % (most + 1)
 
 
 def fractions(rows: int, seed: int = 0) -> np.ndarray:
-    """Weights between 1/6 and 11 that are no counts, nor times a power of two."""
+    """Weights between 1/6 and 11 that are neither integers nor integers times a power of two."""
     return (hashed(rows, 1, seed + 60)[:, 0] % 1000 + 16) / 96
 
 
@@ -60,7 +60,7 @@ def fractions(rows: int, seed: int = 0) -> np.ndarray:
     max_bins=st.sampled_from([2, 5, 255, 300]),
     seed=st.integers(0, 1000),
 )
-def test_a_whole_weight_is_that_many_copies_of_the_row(kind, rows, most, max_bins, seed):
+def test_an_integer_weight_equals_copies_of_the_row(kind, rows, most, max_bins, seed):
     table = make_table(rows, 3, seed)
     weight = counts(rows, most, seed)
     copies = np.repeat(np.arange(rows), weight)
@@ -87,7 +87,7 @@ def test_the_order_of_the_copies_does_not_matter(kind):
 @pytest.mark.parametrize("fractional", [False, True])
 @EXAMPLES
 @given(rows=st.integers(30, 400), seed=st.integers(0, 1000))
-def test_a_row_of_weight_zero_is_absent(kind, fractional, rows, seed):
+def test_weight_zero_equals_absence(kind, fractional, rows, seed):
     table = make_table(rows, 3, seed)
     weight = fractions(rows, seed) if fractional else np.ones(rows)
     kept = counts(rows, 2, seed) > 0
@@ -108,7 +108,7 @@ def test_a_row_of_weight_zero_is_absent(kind, fractional, rows, seed):
     ],
     ids=["held-out rows", "drawn rows", "drawn columns"],
 )
-def test_a_row_of_weight_zero_is_absent_from_every_draw(kind, params):
+def test_weight_zero_equals_absence_in_every_sampling(kind, params):
     table = make_table(400)
     kept = counts(400, 2, 3) > 0
     y = kind.y(table)
@@ -116,7 +116,7 @@ def test_a_row_of_weight_zero_is_absent_from_every_draw(kind, params):
     assert weighted.fingerprint() == kind.make(**params).fit(table.X[kept], y[kept]).fingerprint()
 
 
-def test_a_wild_value_in_a_row_of_weight_zero_changes_nothing():
+def test_an_extreme_value_in_a_row_of_weight_zero_changes_nothing():
     table = make_table(200)
     weight = np.ones(200)
     weight[::10] = 0
@@ -127,7 +127,7 @@ def test_a_wild_value_in_a_row_of_weight_zero_changes_nothing():
     assert wild.fingerprint() == clean.fingerprint()
 
 
-def test_a_class_of_which_every_row_has_weight_zero_is_no_class():
+def test_a_class_of_weight_zero_is_no_class():
     table = make_table(300)
     weight = (table.many != 2).astype(float)
     weighted = quick(GradientBoostingClassifier).fit(table.X, table.many, sample_weight=weight)
@@ -138,7 +138,7 @@ def test_a_class_of_which_every_row_has_weight_zero_is_no_class():
 
 
 @every_kind
-def test_equal_weights_of_one_are_no_weights(kind):
+def test_weights_of_one_equal_no_weights(kind):
     table = make_table(200)
     y = kind.y(table)
     plain = kind.make().fit(table.X, y).fingerprint()
@@ -149,8 +149,8 @@ def test_equal_weights_of_one_are_no_weights(kind):
 
 @every_kind
 @pytest.mark.parametrize("factor", [0.25, 4096.0, 2.0**-900, 2.0**900])
-def test_of_fractional_weights_only_the_ratios_matter(kind, factor):
-    # Powers of two leave every digit as it was, so the models are the same to the bit.
+def test_only_ratios_of_fractional_weights_matter(kind, factor):
+    # Powers of two change no digit, so the models are the same to the bit.
     table = make_table(300)
     weight = fractions(300)
     y = kind.y(table)
@@ -161,7 +161,7 @@ def test_of_fractional_weights_only_the_ratios_matter(kind, factor):
 
 @every_kind
 @pytest.mark.parametrize("factor", [1 / 3, 1e-6, 1e-300, 7e250])
-def test_of_fractional_weights_only_the_ratios_matter_up_to_rounding(kind, factor):
+def test_only_ratios_of_fractional_weights_matter_up_to_rounding(kind, factor):
     # The product with such a factor rounds each weight in its 16th digit, and gradients are kept
     # with 31 bits; both are far below 1e-6 of the spread of the scores.
     table = make_table(300)
@@ -176,7 +176,7 @@ def test_of_fractional_weights_only_the_ratios_matter_up_to_rounding(kind, facto
 
 
 @pytest.mark.parametrize("kind", [KINDS["squared error"], KINDS["two classes"]])
-def test_a_weight_of_two_in_the_validation_set_is_the_row_twice(kind):
+def test_weight_two_in_the_validation_set_equals_the_row_twice(kind):
     table, held = make_table(300), make_table(80, seed=5)
     weight = counts(80, 3, 2)
     copies = np.repeat(np.arange(80), weight)
@@ -203,7 +203,7 @@ def test_min_samples_leaf_counts_weights():
     assert doubled.cover.tolist() == [40.0, 20.0, 20.0]
 
 
-def test_above_32768_rows_copies_and_weights_differ_by_rounding_alone():
+def test_above_32768_rows_copies_and_weights_differ_by_rounding_only():
     # Gradients are then rounded at random, row by row, so a copy is rounded on its own. The errors
     # are at most 2**-31 of the sum of all gradients each: trees may differ in near-ties only.
     table = make_table(20_000)
@@ -219,7 +219,7 @@ def test_above_32768_rows_copies_and_weights_differ_by_rounding_alone():
 
 
 @pytest.mark.parametrize("kind", [KINDS["two classes"], KINDS["five classes"]])
-def test_class_weight_is_a_factor_of_the_weights(kind):
+def test_class_weight_multiplies_the_weights(kind):
     table = make_table(300)
     y = kind.y(table)
     factor = {label: float(1 + label) for label in np.unique(y).tolist()}
@@ -231,8 +231,8 @@ def test_class_weight_is_a_factor_of_the_weights(kind):
 
 @pytest.mark.parametrize("kind", [KINDS["two classes"], KINDS["five classes"]])
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 0.37, 1: 1.9}])
-def test_whole_weights_are_copies_under_class_weights_too(kind, class_weight):
-    # The products are no counts and are rounded as wholes; hence a tolerance, of 31 bits.
+def test_integer_weights_equal_copies_with_class_weights(kind, class_weight):
+    # The products are no integers and are rounded as a whole; hence a tolerance, of 31 bits.
     table = make_table(300)
     y = kind.y(table)
     weight = counts(300, 3, 6)
@@ -254,7 +254,7 @@ def test_balanced_class_weights_give_every_class_the_same_weight():
         balanced.predict_proba(table.X), given_.predict_proba(table.X), atol=1e-9
     )
     first = balanced.model_.ensemble.base
-    np.testing.assert_allclose(first, 0.0, atol=1e-12)  # equal shares: equal scores to begin with
+    np.testing.assert_allclose(first, 0.0, atol=1e-12)  # equal shares: equal scores at the start
 
 
 def test_a_class_of_class_weight_zero_is_no_class():

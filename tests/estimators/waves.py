@@ -1,4 +1,4 @@
-"""Rows for single trees."""
+"""Tables for single trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables with numbers, missing cells and categories, and models of every kind on them."""
+"""Tables with numbers, missing values and categories, and models of every kind on them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["MODELS", "fitted", "mixed", "targets"]
 
 @functools.cache
 def mixed(n=400, seed=0):
-    """A frame with two numbers, of which one is missing at times, a category, and noise."""
+    """Return a frame with two numbers, one of them with missing values, a category, and noise."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
         {
@@ -38,7 +38,7 @@ def mixed(n=400, seed=0):
 
 
 def targets(X, seed=1):
-    """A number, two classes, three classes and two numbers."""
+    """Return a number, two classes, three classes and two numbers."""
     rng = np.random.default_rng(seed)
     f = X.a * X.b.fillna(0) + 2 * (X.c == "u") + X.a + rng.normal(size=len(X)) / 4
     f = f.to_numpy()
@@ -73,7 +73,7 @@ MODELS = {
 
 @functools.cache
 def fitted(name):
-    """A model by its name, fitted to `mixed`."""
+    """Return a model by its name, fitted to `mixed`."""
     estimator, target = MODELS[name]
     X = mixed()
     return estimator.fit(X, targets(X)[target])

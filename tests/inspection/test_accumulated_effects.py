@@ -27,7 +27,7 @@ def model():
     return GradientBoostingRegressor(n_estimators=20).fit(X, y)
 
 
-def test_effects_are_the_papers(model):
+def test_effects_equal_those_of_the_paper(model):
     X, _ = plane(150)
     weight = np.arange(150.0) % 3
     found = accumulated_effects(model, X, 1, sample_weight=weight, grid_resolution=6)
@@ -43,7 +43,7 @@ def test_effects_are_the_papers(model):
     np.testing.assert_allclose(twice.effect, found.effect, rtol=1e-9, atol=1e-10)
 
 
-def test_effects_of_pairs_are_the_papers(model):
+def test_effects_of_pairs_equal_those_of_the_paper(model):
     X, _ = plane(200)
     found = accumulated_effects(model, X, [0, 2], grid_resolution=3)
     slow = accumulated_pair(
@@ -57,14 +57,14 @@ def test_an_additive_model_has_no_effects_of_pairs():
     model = GradientBoostingRegressor(n_estimators=40, interaction_cst="no_interactions").fit(X, y)
     found = accumulated_effects(model, X, [0, 1], grid_resolution=5)
     np.testing.assert_allclose(found.effect, 0, atol=1e-9)
-    assert (found.rows == 0).any()  # columns are correlated: some cells are empty
+    assert (found.rows == 0).any()  # columns are correlated: some cells of the grid are empty
     one, two = accumulated_effects(model, X, 1, grid_resolution=5), partial_dependence(model, X, 1)
     same = partial_dependence(model, X, 1, grid_resolution=one.grids[0].values)
     np.testing.assert_allclose(np.diff(one.effect[:, 0]), np.diff(same.mean[:, 0]), atol=1e-9)
     assert two.mean.shape[1] == 1
 
 
-def test_correlated_columns_do_not_borrow_from_each_other():
+def test_correlated_columns_do_not_share_effects():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 1)) + rng.normal(size=(4000, 2)) / 20
     model = GradientBoostingRegressor(n_estimators=50).fit(X, X[:, 0] + X[:, 1] ** 2)
@@ -81,11 +81,11 @@ def test_categories_have_effects(name):
     np.testing.assert_allclose(np.average(found.effect, axis=0, weights=found.rows), 0, atol=1e-9)
 
 
-def test_changes_between_categories_use_their_own_rows():
+def test_differences_between_categories_use_their_own_rows():
     X, model = mixed(), fitted("a number")
     found = accumulated_effects(model, X, "c")
-    levels = found.grids[0].values
-    for k, (first, second) in enumerate(itertools.pairwise(levels)):
+    categories = found.grids[0].values
+    for k, (first, second) in enumerate(itertools.pairwise(categories)):
         own = X[X.c.isin([first, second])]
         low, high = (
             own.assign(c=pd.Categorical([v] * len(own), X.c.cat.categories))
@@ -101,8 +101,8 @@ def test_similar_categories_are_neighbours():
     names = np.array(["d", "a", "e", "b", "c"])  # along x: d a e b c
     X = pd.DataFrame({"c": pd.Categorical(names[place]), "x": place + rng.normal(size=2000) / 2})
     model = GradientBoostingRegressor(n_estimators=20).fit(X, place.astype(float))
-    levels = accumulated_effects(model, X, "c").grids[0].values
-    assert levels in (tuple("daebc"), tuple("cbead"))
+    categories = accumulated_effects(model, X, "c").grids[0].values
+    assert categories in (tuple("daebc"), tuple("cbead"))
 
 
 @pytest.mark.parametrize(
@@ -115,19 +115,19 @@ def test_similar_categories_are_neighbours():
         ("a", {"response": "log"}, "response must be"),
     ],
 )
-def test_wrong_parameters_of_effects_are_named(features, options, message):
+def test_error_names_invalid_parameters_of_effects(features, options, message):
     with pytest.raises(InvalidParameterError, match=message):
         accumulated_effects(fitted("a number"), mixed(), features, **options)
 
 
-def test_a_feature_of_one_value_has_no_effect_to_show():
+def test_a_constant_feature_has_no_effect():
     with pytest.raises(ValueError, match="'a' has only one value"):
         accumulated_effects(fitted("a number"), mixed().assign(a=1.0), "a")
     with pytest.raises(ValueError, match="No row of X has a finite value of 'b'"):
         accumulated_effects(fitted("a number"), mixed().assign(b=np.nan), "b")
 
 
-def test_effects_are_drawn():
+def test_effect_plots():
     X = mixed()
     found = accumulated_effects(fitted("three classes"), X, "a")
     assert len(found.plot().get_legend().get_texts()) == 3
@@ -145,7 +145,7 @@ def test_effects_are_drawn():
 
 
 def slow_h(ensemble, rows, weight, places):
-    """H of some columns, from the definition."""
+    """Friedman's H of some columns, from the definition."""
 
     def part(chosen):
         predicted = np.array([expectation(ensemble, {j: row[j] for j in chosen}) for row in rows])
@@ -168,7 +168,7 @@ def slow_h(ensemble, rows, weight, places):
 
 @pytest.mark.parametrize("name", ["a number", "three classes", "vector leaves", "a forest"])
 @pytest.mark.parametrize("order", [1, 2, 3])
-def test_h_is_friedmans(name, order):
+def test_h_equals_friedmans_definition(name, order):
     model, X = fitted(name), mixed()[:40]
     weight = 1.0 + np.arange(40) % 2
     found = interactions(model, X, ["a", "b", "c"], sample_weight=weight, order=order)
@@ -194,7 +194,7 @@ def test_only_interacting_features_have_a_large_h():
     np.testing.assert_allclose(found.h, 0, atol=1e-7)
 
 
-def test_h_by_rows():
+def test_the_brute_method_gives_h_of_predictions():
     X, model = mixed()[:60], fitted("a number")
     brute = interactions(model, X, ["a", "b"], method="brute")
     predicted = {}
@@ -216,7 +216,7 @@ def test_linear_leaves_need_the_brute_method_for_h():
     assert interactions(model, X, ["a", "b"], method="brute", max_samples=30).h.shape == (1, 1)
 
 
-def test_wrong_parameters_of_interactions_are_named():
+def test_error_names_invalid_parameters_of_interactions():
     X, model = mixed(), fitted("a number")
     with pytest.raises(InvalidParameterError, match="order must be"):
         interactions(model, X, order=4)

@@ -92,18 +92,18 @@ def test_a_target_can_be_a_date():
     ],
     ids=["text", "objects", "numpy", "timestamps", "zone", "numbers"],
 )
-def test_points_of_a_date_may_be_given_in_any_way(model, X, grid):
+def test_grid_points_of_a_date_may_have_any_type(model, X, grid):
     found = partial_dependence(model, None, "day", grid_resolution=grid)
-    told = [row["day"] for row in found.table()]
-    assert told == ["2020-02-29", "2020-04-01 12:00:00"]
+    texts = [row["day"] for row in found.table()]
+    assert texts == ["2020-02-29", "2020-04-01 12:00:00"]
     rows = pd.concat([X] * 2, ignore_index=True)
-    rows["day"] = np.repeat(pd.to_datetime(told, format="ISO8601"), len(X)).astype(X["day"].dtype)
+    rows["day"] = np.repeat(pd.to_datetime(texts, format="ISO8601"), len(X)).astype(X["day"].dtype)
     brute = partial_dependence(model, X, "day", grid_resolution=grid, max_samples=None)
     predicted = model.predict(rows).reshape(2, -1).mean(axis=1)
     np.testing.assert_allclose(brute.mean[:, 0], predicted)
 
 
-def test_durations_and_times_may_be_given_and_missing_ones(model):
+def test_grids_of_durations_and_times_may_have_missing_values(model):
     at = partial_dependence(model, None, "at", grid_resolution=["07:30", dt.time(19), None])
     assert [row["at"] for row in at.table()] == ["07:30:00", "19:00:00", "missing"]
     lasts = partial_dependence(
@@ -150,7 +150,7 @@ def test_axes_of_effects_have_durations(model, X, ax):
     assert ticks(ax.xaxis) == ["00:00:00", "2 d", "4 d"]
 
 
-def test_axes_of_surfaces_have_both(model, X, ax):
+def test_axes_of_surfaces_have_dates_and_durations(model, X, ax):
     partial_dependence(model, X, ["day", "at"], grid_resolution=5, max_samples=50).plot(ax)
     assert "2020-01-01" in ticks(ax.xaxis)
     assert "12:00:00" in ticks(ax.yaxis)

@@ -21,14 +21,14 @@ from stagewise.trees.tree import Tree
 
 
 def in_units(model, score):
-    """Scores of a regression, in the units of its target."""
+    """Return scores of a regression in the units of its target."""
     model = model.model_
     return score if model.classes is not None else model.offset + model.scale * score
 
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("places", [(0,), (1,), (2,), (1, 2), (0, 1)])
-def test_traversal_is_friedmans_recursion(name, places):
+def test_traversal_equals_friedmans_recursion(name, places):
     model = fitted(name)
     grid = {0: [-1.0, 0.2, 1.5], 1: [-0.5, np.nan, 0.7], 2: ["u", "z", None]}
     found = partial_dependence(
@@ -44,7 +44,7 @@ def test_traversal_is_friedmans_recursion(name, places):
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("response", ["score", "mean"])
-def test_brute_force_is_the_mean_prediction_of_changed_rows(name, response):
+def test_brute_force_equals_the_mean_prediction_of_changed_rows(name, response):
     model, X = fitted(name), mixed()[:80]
     weight = np.arange(80.0) % 4
     for feature, values in {"b": [0.3, np.nan], "c": ["v", "w"]}.items():
@@ -65,7 +65,7 @@ def test_brute_force_is_the_mean_prediction_of_changed_rows(name, response):
 
 
 def from_scikit(model, n_features):
-    """Scikit-learn's trees as an Ensemble."""
+    """Return scikit-learn's trees as an Ensemble."""
     trees = []
     for (one,) in model.estimators_:
         t = one.tree_
@@ -86,17 +86,21 @@ def from_scikit(model, n_features):
 
 
 @pytest.mark.parametrize("places", [(0,), (2,), (0, 2), (1, 3)])
-def test_traversal_of_scikit_learns_trees_is_its_recursion(places):
+def test_traversal_of_scikit_learns_trees_equals_its_recursion(places):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4)).astype(np.float32).astype(np.float64)
     X[:, 3] += X[:, 0]
     y = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + X[:, 3]
     theirs = ScikitBoosting(n_estimators=25, max_depth=4, subsample=0.7)
-    theirs.fit(X, y, sample_weight=rng.random(300))  # its recursion leaves the constant out
-    told = scikit_dependence(theirs, X, list(places), method="recursion", grid_resolution=15)
-    points = [m.ravel() for m in np.meshgrid(*told["grid_values"], indexing="ij")]
+    theirs.fit(X, y, sample_weight=rng.random(300))  # its recursion omits the constant
+    theirs_recursion = scikit_dependence(
+        theirs, X, list(places), method="recursion", grid_resolution=15
+    )
+    points = [m.ravel() for m in np.meshgrid(*theirs_recursion["grid_values"], indexing="ij")]
     ours = Traversal(from_scikit(theirs, 4)).score(dict(zip(places, points, strict=True)))
-    np.testing.assert_allclose(ours[:, 0], told["average"].ravel(), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        ours[:, 0], theirs_recursion["average"].ravel(), rtol=1e-9, atol=1e-12
+    )
 
 
 def test_both_methods_agree_where_features_are_independent():
@@ -106,12 +110,12 @@ def test_both_methods_agree_where_features_are_independent():
     model = GradientBoostingRegressor(n_estimators=30, l2_regularization=0.0).fit(X, y)
     brute = partial_dependence(model, X, 2, grid_resolution=values, max_samples=None)
     walked = partial_dependence(model, X, 2, grid_resolution=values, method="recursion")
-    # Trees that part rows by other features first see the same rows of this one in every part.
+    # Trees that split by other features first have the same rows of this one in every part.
     np.testing.assert_allclose(walked.mean, brute.mean, atol=0.02)
     np.testing.assert_allclose(brute.mean[:, 0], values**2, atol=0.1)
 
 
-def test_an_additive_model_is_the_same_either_way():
+def test_both_methods_agree_for_an_additive_model():
     X, y = mixed(), targets(mixed())["number"]
     model = GradientBoostingRegressor(n_estimators=30, max_leaf_nodes=2).fit(X, y)
     brute = partial_dependence(model, X, "a", max_samples=None)
@@ -119,7 +123,7 @@ def test_an_additive_model_is_the_same_either_way():
     np.testing.assert_allclose(walked.mean, brute.mean, rtol=1e-9)
 
 
-def test_a_weight_is_the_row_that_often_and_the_order_does_not_matter():
+def test_weights_equal_repeated_rows_in_any_order():
     X, model = mixed()[:60], fitted("a number")
     weight = np.arange(60) % 3
     twice = X.iloc[np.repeat(np.arange(60), weight)]
@@ -145,7 +149,7 @@ def test_curves_of_rows_average_to_the_dependence():
     np.testing.assert_allclose(centred.mean, found.mean - found.mean[2])
 
 
-def test_rows_of_the_walk_come_in_any_chunks(monkeypatch):
+def test_the_chunk_size_does_not_matter(monkeypatch):
     model = fitted("a forest of classes")
     whole = partial_dependence(
         model, None, ["a", "c"], grid_resolution={"a": np.linspace(-2, 2, 30), "c": list("uz")}
@@ -169,18 +173,18 @@ def test_wide_integers_are_shown_exactly():
     np.testing.assert_allclose(ends.mean[:, 0], found.mean[[0, -1], 0], atol=0.1)
 
 
-def statistics_model():
+def target_encoded_model():
     rng = np.random.default_rng(0)
-    level = rng.integers(0, 30, (4000, 2))
-    names = pd.DataFrame({"p": level[:, 0].astype(str), "q": level[:, 1].astype(str)})
+    codes = rng.integers(0, 30, (4000, 2))
+    names = pd.DataFrame({"p": codes[:, 0].astype(str), "q": codes[:, 1].astype(str)})
     X = names.astype("category").assign(x=rng.normal(size=4000))
-    y = rng.normal(size=(30, 30))[level[:, 0], level[:, 1]] * 3 + X.x
+    y = rng.normal(size=(30, 30))[codes[:, 0], codes[:, 1]] * 3 + X.x
     model = GradientBoostingRegressor(n_estimators=15, category_encoding="target").fit(X, y)
     return model, X
 
 
 def test_target_encodings_follow_their_features():
-    model, X = statistics_model()
+    model, X = target_encoded_model()
     assert any(len(s.sources) == 2 for s in model.model_.features.target_encodings)
     with pytest.raises(InvalidParameterError, match=r"'p', 'q' combined.*brute"):
         partial_dependence(model, None, "p")
@@ -246,12 +250,12 @@ def test_an_unused_feature_has_a_constant_curve_and_a_warning():
         (["a", "b"], {"grid_resolution": [1.0, 2.0]}, "dictionary"),
     ],
 )
-def test_wrong_parameters_are_named(features, options, message):
+def test_error_names_invalid_parameters(features, options, message):
     with pytest.raises(InvalidParameterError, match=message):
         partial_dependence(fitted("a number"), None, features, **options)
 
 
-def test_one_class_is_as_flat_as_can_be():
+def test_one_class_has_a_constant_curve():
     X = np.arange(60.0).reshape(20, 3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -273,7 +277,7 @@ def test_threads_do_not_matter():
     np.testing.assert_array_equal(found[0], found[2])
 
 
-def test_tables_and_pictures():
+def test_tables_and_plots():
     X = mixed()
     found = partial_dependence(fitted("three classes"), X, ["a", "c"], grid_resolution=4)
     rows = found.table()
@@ -319,6 +323,6 @@ def test_two_numbers_have_a_surface():
 
 @pytest.mark.parametrize("function", [partial_dependence, accumulated_effects])
 @pytest.mark.parametrize("features", ["a", 0, ["a", "b"]])
-def test_exchanged_rows_and_features_are_named(function, features):
+def test_error_names_exchanged_rows_and_features(function, features):
     with pytest.raises(InvalidParameterError, match=r"exchanged.*\(estimator, X, features\)"):
         function(fitted("a number"), features, mixed())

@@ -34,10 +34,10 @@ def frame(n=200):
             "gap": np.where(rng.random(n) < 0.7, np.nan, x),
             "id": np.arange(n),
             "same": 1.0,
-            "twin": x,
+            "copied": x,
             "when": pd.date_range("2024-01-01", periods=n),
             "code": rng.choice(["1", "2", "3"], n),
-            "name": [f"level {i % 80}" for i in range(n)],
+            "name": [f"name {i % 80}" for i in range(n)],
             "old": np.where(rng.random(n) < 0.05, -999.0, rng.normal(size=n)),
             "y": 3 * x + 1e-6 * rng.normal(size=n),
             "label": np.where(x > 0, "up", "down"),
@@ -88,13 +88,13 @@ def test_hints_are_found():
         ("gap", "many missing"),
         ("id", "id-like"),
         ("same", "constant"),
-        ("twin", "duplicate"),
+        ("copied", "duplicate"),
         ("when", "timestamps"),
         ("code", "numbers as text"),
         ("name", "high cardinality"),
         ("old", "sentinel"),
         ("x", "leak"),
-        ("twin", "leak"),
+        ("copied", "leak"),
         ("gap", "leak"),
     }
     assert "missing_values=[-999]" in found.hints_text()
@@ -133,14 +133,14 @@ def test_associations_are_ordered_and_of_the_right_kind():
 
 
 def test_the_strongest_pairs_come_first():
-    pairs = describe(frame()[["x", "count", "twin", "gap"]]).pairs
-    assert pairs[0] == {"columns": "x ~ twin", "spearman": pytest.approx(1)}
+    pairs = describe(frame()[["x", "count", "copied", "gap"]]).pairs
+    assert pairs[0] == {"columns": "x ~ copied", "spearman": pytest.approx(1)}
 
 
 # ---- measures ------------------------------------------------------------------------------------
 
 
-def test_correlations_are_scipys():
+def test_correlations_equal_scipys():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(2, 300))
     y = y + x
@@ -164,7 +164,7 @@ def test_the_correlation_ratio_is_r_of_the_category_means():
     assert correlation_ratio(codes, y) == pytest.approx(np.sqrt(means.var(ddof=0) / y[known].var()))
 
 
-def test_cramers_v_is_scipys():
+def test_cramers_v_equals_scipys():
     rng = np.random.default_rng(0)
     a = rng.integers(0, 4, 300)
     b = (a + rng.integers(0, 3, 300)) % 5
@@ -172,14 +172,14 @@ def test_cramers_v_is_scipys():
     assert cramers_v(a, b) == pytest.approx(slow)
 
 
-def test_mutual_information_is_scikit_learns():
+def test_mutual_information_equals_scikit_learns():
     rng = np.random.default_rng(0)
     a = rng.integers(0, 4, 300)
     b = (a + rng.integers(0, 3, 300)) % 5
     by_chance = (4 - 1) * (5 - 1) / (2 * 300)
     assert mutual_information(a, b) == pytest.approx(mutual_info_score(a, b) - by_chance)
-    assert np.isnan(mutual_information(a, np.full(300, -1)))  # nothing is known
-    hidden = np.where(rng.random(300) < 0.9, -1, a)  # that a cell is missing is a level of its own
+    assert np.isnan(mutual_information(a, np.full(300, -1)))  # no values
+    hidden = np.where(rng.random(300) < 0.9, -1, a)  # a missing value is a category
     expected = mutual_info_score(hidden, b) - (5 - 1) * (5 - 1) / (2 * 300)
     assert mutual_information(hidden, b) == pytest.approx(max(expected, 0.0))
 
@@ -195,14 +195,14 @@ def test_many_categories_with_few_rows_have_little_information():
 # ---- errors --------------------------------------------------------------------------------------
 
 
-def test_wrong_targets_are_named():
+def test_error_names_invalid_targets():
     with pytest.raises(InvalidParameterError, match=r"no column 'city_'\. Did you mean 'city'"):
         describe(frame(), "city_")
     with pytest.raises(InvalidParameterError, match="each of the 200 rows"):
         describe(frame(), [1, 2, 3])
 
 
-def test_strange_tables():
+def test_unusual_tables():
     with pytest.raises(TypeError, match="toarray"):
         describe(scipy.sparse.eye_array(5).tocsr())
     with pytest.raises(ValueError, match="0 sample"):

@@ -36,7 +36,7 @@ def test_every_model_has_importances(name):
 
 
 @pytest.mark.parametrize("name", ["three classes", "two targets", "AdaBoost of three"])
-def test_the_squared_improvement_is_friedmans(name):
+def test_the_squared_improvement_equals_friedmans(name):
     ensemble = fitted(name).model_.ensemble
     own = np.stack([improvements(ensemble, k) for k in range(ensemble.n_outputs)])
     found = importance(fitted(name))
@@ -77,7 +77,7 @@ def test_splits_and_cover_are_counted():
     np.testing.assert_allclose(importance(model, "cover").value, cover / cover.sum())
 
 
-def test_a_forests_classes_have_the_gini_index_of_each():
+def test_classes_of_a_forest_have_separate_gini_importances():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(300, 4))
     y = np.select([X[:, 0] > 0.7, X[:, 1] > 0], ["a", "b"], "c")
@@ -89,11 +89,11 @@ def test_a_forests_classes_have_the_gini_index_of_each():
 
 def test_the_importance_of_a_target_encoding_belongs_to_its_sources():
     rng = np.random.default_rng(0)
-    level = rng.integers(0, 80, (3000, 2))
-    X = pd.DataFrame({"p": level[:, 0].astype(str), "q": level[:, 1].astype(str)}).astype(
+    codes = rng.integers(0, 80, (3000, 2))
+    X = pd.DataFrame({"p": codes[:, 0].astype(str), "q": codes[:, 1].astype(str)}).astype(
         "category"
     )
-    y = rng.normal(size=80)[level[:, 0]] + rng.normal(size=3000) / 3
+    y = rng.normal(size=80)[codes[:, 0]] + rng.normal(size=3000) / 3
     model = GradientBoostingRegressor(n_estimators=20, category_encoding="target").fit(X, y)
     assert model.model_.features.target_encodings
     found = importance(model, "gain")
@@ -126,7 +126,7 @@ def test_models_without_trees_are_errors():
         importance(fitted("a number"), "permutation")
 
 
-def test_terms_that_are_no_trees_are_refused():
+def test_terms_that_are_not_trees_are_refused():
     X = np.arange(60.0).reshape(20, 3)
     model = StagewiseRegressor(learner=Ridge(), n_estimators=2).fit(X, X[:, 0])
     with pytest.raises(TypeError, match="are other estimators"):
@@ -155,7 +155,7 @@ def test_a_continued_model_has_the_importance_of_an_uninterrupted_one():
 # ---- permutation ---------------------------------------------------------------------------------
 
 
-def test_permutation_is_the_mean_growth_of_the_loss():
+def test_permutation_importance_is_the_mean_increase_of_the_loss():
     X, y = mixed(), targets(mixed())["number"]
     model = fitted("a number")
     found = permutation_importance(model, X, y, n_repeats=3, random_state=5)
@@ -174,14 +174,14 @@ def test_permutation_is_the_mean_growth_of_the_loss():
 
 
 @pytest.mark.parametrize("loss", ["log_loss", "error", "auc"])
-def test_losses_of_classes(loss):
+def test_permutation_importance_by_losses_of_classes(loss):
     X, y = mixed(), targets(mixed())["two"]
     found = permutation_importance(fitted("two classes"), X, y, loss=loss)
     assert found.features[found.order[0]] == "a"
     assert found.value[0] > 4 * found.error[0] > 0
 
 
-def test_a_loss_of_ones_own_and_of_several_targets():
+def test_a_custom_loss_and_several_targets():
     X, y = mixed(), targets(mixed())["pair"]
     model = fitted("two targets")
     by_name = permutation_importance(model, X, y)
@@ -201,7 +201,7 @@ def test_groups_are_permuted_together():
     assert found.value[1] == alone.value[0]
 
 
-def test_rows_of_no_weight_do_not_count():
+def test_rows_of_weight_zero_do_not_count():
     X, y = mixed(), targets(mixed())["number"]
     weight = np.ones(len(y))
     weight[:50] = 0
@@ -237,13 +237,13 @@ def test_threads_do_not_matter():
         ({"groups": ["a"]}, InvalidParameterError, "dictionary"),
     ],
 )
-def test_wrong_parameters_are_named(options, error, message):
+def test_error_names_invalid_parameters(options, error, message):
     X, y = mixed(), targets(mixed())["two"]
     with pytest.raises(error, match=message):
         permutation_importance(fitted("two classes"), X, y, **options)
 
 
-def test_wrong_rows_are_named():
+def test_error_names_invalid_rows():
     X, y = mixed(), targets(mixed())
     model = fitted("two classes")
     with pytest.raises(ValueError, match=r"only the class 'yes'.*log_loss"):
@@ -256,7 +256,7 @@ def test_wrong_rows_are_named():
         permutation_importance(model, X.rename(columns={"a": "z"}), y["two"])
 
 
-def test_importances_are_drawn():
+def test_importance_plots():
     ax = importance(fitted("three classes")).plot(top=3)
     assert [t.get_text() for t in ax.get_yticklabels()] == ["a", "b", "c"]
     X, y = mixed(), targets(mixed())["number"]

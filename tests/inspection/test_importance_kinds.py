@@ -32,7 +32,7 @@ def test_shapley_importance_is_the_mean_absolute_shapley_value(weighted):
         assert (found.value <= found.high).all()
 
 
-def test_shapley_importance_of_classes_is_that_of_each_and_their_mean():
+def test_shapley_importance_of_classes_has_each_class_and_their_mean():
     X = mixed(80)
     found = importance(fitted("three classes"), "shap", X=X)
     size = np.abs(shap_values(fitted("three classes"), X).values)
@@ -41,7 +41,7 @@ def test_shapley_importance_of_classes_is_that_of_each_and_their_mean():
     assert found.outputs == ("hi", "lo", "mid")
 
 
-def test_permutation_is_that_of_its_own_function():
+def test_permutation_equals_permutation_importance():
     X, y = mixed(), targets(mixed())["two"]
     one = importance(fitted("two classes"), "permutation", X=X, y=y)
     other = permutation_importance(fitted("two classes"), X, y)
@@ -109,7 +109,7 @@ def test_arguments_that_a_kind_does_not_use_are_errors(options, message):
         importance(fitted("a number"), **options)
 
 
-def test_kinds_that_do_not_go_together_are_refused():
+def test_incompatible_kinds_are_refused():
     model = fitted("a forest")
     with pytest.raises(InvalidParameterError, match="in two calls"):
         importance_table(model, ["permutation", "permutation_oob"], X=mixed(), y=1)

@@ -32,11 +32,11 @@ from stagewise.inspection import (
     staged_contributions,
 )
 
-Asked = Callable[[Any, Any], Any]
+Call = Callable[[Any, Any], Any]
 
 X, Y = mixed(), targets(mixed())["number"]
 
-OF_ROWS: dict[str, Asked] = {
+OF_ROWS: dict[str, Call] = {
     "partial_dependence": lambda m, X: partial_dependence(
         m, X, "a", grid_resolution=3, max_samples=20
     ),
@@ -51,7 +51,7 @@ OF_ROWS: dict[str, Asked] = {
     ),
     "decision_path": lambda m, X: decision_path(m, X[:1]),
 }
-OF_MODELS: dict[str, Asked] = {
+OF_MODELS: dict[str, Call] = {
     **OF_ROWS,
     "importance": lambda m, X: importance(m),
     "export_text": lambda m, X: export_text(m),
@@ -66,14 +66,14 @@ def model() -> Any:
 
 
 @pytest.mark.parametrize("name", OF_MODELS)
-def test_models_that_cannot_be_read_are_refused(name: str) -> None:
-    ask = OF_MODELS[name]
+def test_models_that_are_not_fitted_estimators_are_refused(name: str) -> None:
+    call = OF_MODELS[name]
     with pytest.raises(NotFittedError, match="not fitted yet"):
-        ask(GradientBoostingRegressor(), X)
+        call(GradientBoostingRegressor(), X)
     with pytest.raises(TypeError, match=r"is a class. Pass .*GradientBoostingRegressor\(\)\.fit"):
-        ask(GradientBoostingRegressor, X)
+        call(GradientBoostingRegressor, X)
     with pytest.raises(TypeError, match=r"NoneType has none\. Pass a boosting estimator"):
-        ask(None, X)
+        call(None, X)
 
 
 BAD_ROWS: dict[str, tuple[Any, str]] = {
@@ -120,59 +120,61 @@ def test_too_few_rows_are_refused(name: str, least: int, model: Any) -> None:
         OF_ROWS[name](model, X[:0])
 
 
-def flawed(message: str, ask: Callable[[Any], Any]) -> Any:
-    return pytest.param(ask, message, id=message)
+def invalid_call(message: str, call: Callable[[Any], Any]) -> Any:
+    return pytest.param(call, message, id=message)
 
 
 @pytest.mark.parametrize(
-    ("ask", "message"),
+    ("call", "message"),
     [
-        flawed("no feature 'bb'. Did you mean 'b'", lambda m: partial_dependence(m, X, "bb")),
-        flawed(
+        invalid_call("no feature 'bb'. Did you mean 'b'", lambda m: partial_dependence(m, X, "bb")),
+        invalid_call(
             "no feature 'income'. There are 'a', 'b', 'c', 'd'",
             lambda m: accumulated_effects(m, X, "income"),
         ),
-        flawed("index from 0 to 3; got 4", lambda m: interactions(m, X, [0, 4])),
-        flawed(
+        invalid_call("index from 0 to 3; got 4", lambda m: interactions(m, X, [0, 4])),
+        invalid_call(
             r"groups\['g'\]: there is no feature 'q'",
             lambda m: permutation_importance(m, X, Y, groups={"g": ["q"]}),
         ),
-        flawed(
+        invalid_call(
             "at most 100,000; got 1000000000",
             lambda m: partial_dependence(m, None, "a", grid_resolution=10**9),
         ),
-        flawed(
+        invalid_call(
             "grid_resolution gives 400 x 400 points; the limit is 100000",
             lambda m: partial_dependence(
                 m, None, ["a", "b"], grid_resolution={k: range(400) for k in "ab"}
             ),
         ),
-        flawed(
+        invalid_call(
             "the values of 'c' must be a list of categories; got 'uv'",
             lambda m: partial_dependence(m, X, "c", grid_resolution={"c": "uv"}),
         ),
-        flawed(
+        invalid_call(
             "'a' must be at least two finite, increasing",
             lambda m: accumulated_effects(m, X, "a", grid_resolution=[1.0]),
         ),
-        flawed("kind=.shap. needs X", lambda m: importance(m, "shap")),
-        flawed(
+        invalid_call("kind=.shap. needs X", lambda m: importance(m, "shap")),
+        invalid_call(
             "your function returned nan",
             lambda m: permutation_importance(m, X, Y, loss=lambda y, p, w: np.nan),
         ),
-        flawed("There are no rows", lambda m: staged_contributions(m, X[:0]).table()),
-        flawed("exactly one row; got 2", lambda m: decision_path(m, X[:2])),
-        flawed("In Z: The feature names", lambda m: proximity(m, X, X.drop(columns="a"))),
-        flawed("digits must be a whole number at least 1", lambda m: rules(m, digits=0)),
+        invalid_call("There are no rows", lambda m: staged_contributions(m, X[:0]).table()),
+        invalid_call("exactly one row; got 2", lambda m: decision_path(m, X[:2])),
+        invalid_call("In Z: The feature names", lambda m: proximity(m, X, X.drop(columns="a"))),
+        invalid_call("digits must be a whole number at least 1", lambda m: rules(m, digits=0)),
     ],
 )
-def test_invalid_arguments_are_named(ask: Callable[[Any], Any], message: str, model: Any) -> None:
+def test_error_names_invalid_arguments(
+    call: Callable[[Any], Any], message: str, model: Any
+) -> None:
     with pytest.raises(ValueError, match=message):
-        ask(model)
+        call(model)
 
 
 @pytest.mark.parametrize(
-    ("ask", "message"),
+    ("call", "message"),
     [
         (shap_values, "Shapley values of 400 rows x 4 features would take .* at most 312 rows"),
         (staged_contributions, "8 rounds to 1 scores of 400 rows would take .* at most 156"),
@@ -180,11 +182,11 @@ def test_invalid_arguments_are_named(ask: Callable[[Any], Any], message: str, mo
     ],
 )
 def test_results_that_are_too_large_are_refused_with_their_size(
-    ask: Asked, message: str, model: Any, monkeypatch: pytest.MonkeyPatch
+    call: Call, message: str, model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory_limits, "RESULT_BYTES", 10_000)
     with pytest.raises(ValueError, match=message):
-        ask(model, X)
+        call(model, X)
 
 
 def test_unused_features_have_constant_curves_and_a_warning() -> None:
@@ -197,9 +199,9 @@ def test_unused_features_have_constant_curves_and_a_warning() -> None:
         lambda: accumulated_effects(model, Z, 1, grid_resolution=3).effect,
         lambda: interactions(model, Z, [0, 1]).h,
     ]
-    for ask in options:
+    for call in options:
         with pytest.warns(UserWarning, match="The model does not use 'x1'"):
-            assert np.ptp(ask()) == 0
+            assert np.ptp(call()) == 0
     assert not shap_values(model, Z).values[:, 1].any()
     assert permutation_importance(model, Z, Z[:, 0], n_repeats=1).value[1] == 0
 
@@ -207,9 +209,9 @@ def test_unused_features_have_constant_curves_and_a_warning() -> None:
 def test_linear_terms_without_leaves_are_errors() -> None:
     Z = np.arange(40.0).reshape(20, 2)
     model = StagewiseLinearRegressor(n_estimators=3).fit(Z, Z[:, 0])
-    for ask in (export_text, export_svg, rules):
+    for call in (export_text, export_svg, rules):
         with pytest.raises(ValueError, match=r"Tree export needs .* only linear terms"):
-            ask(model)
+            call(model)
     with pytest.raises(ValueError, match="decision_path needs trees with splits"):
         decision_path(model, Z[:1])
     with pytest.warns(UserWarning, match="no splits. Use permutation_importance"):
@@ -225,9 +227,9 @@ def test_fractional_rows_are_predicted_as_in_the_estimator() -> None:
     found = partial_dependence(model, numbers, "a", grid_resolution=[-1.0, 1.0], max_samples=None)
     np.testing.assert_allclose(found.mean[:, 0], predicted)
     row = numbers[numbers.b.isna()][:1]
-    for ask in (decision_path, proximity, staged_contributions, shap_values):
+    for call in (decision_path, proximity, staged_contributions, shap_values):
         with pytest.raises(ValueError, match=r"missing_strategy='probability'.* in 'b'"):
-            ask(model, row)
+            call(model, row)
     with pytest.raises(ValueError, match=r"missing='probability'. Pass X and use method='brute'"):
         interactions(model, numbers, ["a", "b"])
     assert len(decision_path(model, numbers[numbers.b.notna()][:1]).paths) == 1
@@ -259,6 +261,6 @@ ARGUMENTS: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize(("call", "words"), ARGUMENTS.values(), ids=ARGUMENTS)
-def test_the_error_for_another_argument_names_ours(call: Callable[[], Any], words: str) -> None:
+def test_the_error_for_a_foreign_argument_has_our_name(call: Callable[[], Any], words: str) -> None:
     with pytest.raises((TypeError, ValueError), match=words):
         call()

@@ -36,8 +36,8 @@ def test_paths_end_in_the_leaf_of_the_core(name):
         assert [p.nodes[-1] for p in sorted(found.paths, key=lambda p: p.tree)] == list(leaves[i])
         sizes = [np.abs(p.deviation).max() for p in found.paths]
         assert sizes == sorted(sizes, reverse=True)
-        told = staged_contributions(model, X.iloc[[i]]).scores()[0, -1]
-        np.testing.assert_allclose(found.score, told, rtol=1e-9)
+        expected = staged_contributions(model, X.iloc[[i]]).scores()[0, -1]
+        np.testing.assert_allclose(found.score, expected, rtol=1e-9)
 
 
 def test_a_rule_holds_for_exactly_the_rows_of_its_leaf():
@@ -82,7 +82,7 @@ def test_wide_integers_as_text():
     assert f"when ≤ {2**60}"[:16] in str(decision_path(model, X.iloc[[0]]))
 
 
-def test_one_row_only():
+def test_more_than_one_row_is_refused():
     with pytest.raises(ValueError, match="one row; got 2"):
         decision_path(fitted("a number"), mixed()[:2])
 
@@ -98,7 +98,7 @@ def test_proximity_is_the_share_of_shared_leaves():
     np.testing.assert_array_equal(proximity(model, X[:3], X[5:]), slow[:3, 5:])
 
 
-def test_proximity_comes_in_any_chunks(monkeypatch):
+def test_the_chunk_size_of_proximity_does_not_matter(monkeypatch):
     model, X = fitted("a number"), mixed()
     whole = proximity(model, X)
     monkeypatch.setattr("stagewise.inspection.leaves.PAIRS", 1000)
@@ -106,7 +106,7 @@ def test_proximity_comes_in_any_chunks(monkeypatch):
     assert (np.diag(whole) == 1).all()
 
 
-def test_linear_leaves_count_with_their_values():
+def test_linear_leaves_contribute_their_predictions():
     X, y = mixed(), targets(mixed())["number"]
     model = GradientBoostingRegressor(n_estimators=5, leaves="linear").fit(X, y)
     found = decision_path(model, X[:1])

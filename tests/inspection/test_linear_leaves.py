@@ -33,7 +33,7 @@ OPTIONS: dict[str, Any] = {"n_estimators": 6, "leaves": "linear", "random_state"
 
 
 def table(n: int = 500) -> tuple[pd.DataFrame, np.ndarray]:
-    """A table with far values, by which lines are cut off, missing cells and a category."""
+    """Return a table with extreme values, missing values and a category."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(
         {
@@ -52,7 +52,7 @@ def table(n: int = 500) -> tuple[pd.DataFrame, np.ndarray]:
 X, Y = table()
 CASES: dict[str, Any] = {
     "squared error": GradientBoostingRegressor(**OPTIONS),
-    "a direction": GradientBoostingRegressor(monotonic_cst={"b": 1}, **OPTIONS),
+    "monotone": GradientBoostingRegressor(monotonic_cst={"b": 1}, **OPTIONS),
     "quantile, dropout": GradientBoostingRegressor(
         loss="quantile", quantile=0.8, dropout=Dart(rate=0.3), **OPTIONS
     ),
@@ -70,14 +70,14 @@ def models() -> dict[str, Any]:
     return {name: model.fit(X, y.get(name, Y)) for name, model in CASES.items()}
 
 
-def said(model: Any, rows: pd.DataFrame) -> np.ndarray:
-    """What is explained."""
-    answer = model.decision_function if hasattr(model, "classes_") else model.predict
-    return np.asarray(answer(rows)).reshape(len(rows), -1)
+def score_of(model: Any, rows: pd.DataFrame) -> np.ndarray:
+    """Return the explained score."""
+    predict = model.decision_function if hasattr(model, "classes_") else model.predict
+    return np.asarray(predict(rows)).reshape(len(rows), -1)
 
 
 def mixed_game(model: Any, row: pd.DataFrame, background: pd.DataFrame) -> reference.Game:
-    """v(S): what is predicted of the background rows with the row's cells in S."""
+    """v(S): the mean prediction of background rows whose features in S are those of the row."""
 
     def value(known: frozenset[int]) -> np.ndarray:
         mixed = background.copy()
@@ -85,14 +85,14 @@ def mixed_game(model: Any, row: pd.DataFrame, background: pd.DataFrame) -> refer
             column = row.iloc[:, j]
             dtype = mixed.dtypes.iloc[j]
             mixed.isetitem(j, pd.Series([column.iloc[0]] * len(mixed), mixed.index, dtype=dtype))
-        return said(model, mixed).mean(axis=0)
+        return score_of(model, mixed).mean(axis=0)
 
     return value
 
 
 @pytest.mark.parametrize("pairs", [False, True])
 @pytest.mark.parametrize("case", list(CASES))
-def test_shapley_values_are_those_of_predictions_of_mixed_rows(
+def test_shapley_values_equal_those_of_predictions_of_mixed_rows(
     case: str, pairs: bool, models: dict[str, Any]
 ) -> None:
     model, background = models[case], X.iloc[100:108]
@@ -112,7 +112,7 @@ def test_shapley_values_add_up(case: str, models: dict[str, Any]) -> None:
     model = models[case]
     why = shap_values(model, X, kind="interventional", background=X.iloc[:20])
     total = why.base_values + why.values.sum(axis=1)
-    score = said(model, X)
+    score = score_of(model, X)
     np.testing.assert_allclose(total.reshape(score.shape), score, rtol=1e-8, atol=1e-8)
 
 
@@ -131,7 +131,7 @@ def test_threads_and_blocks_change_no_bit(models: dict[str, Any]) -> None:
 
 
 def test_effects_are_those_of_predictions(models: dict[str, Any]) -> None:
-    model, rows = models["a direction"], X[["a", "b", "d"]].notna().all(axis=1)
+    model, rows = models["monotone"], X[["a", "b", "d"]].notna().all(axis=1)
     some = X[rows][:80]
     found = accumulated_effects(model, some, "b", grid_resolution=4)
     ends = found.grids[0].codes
@@ -144,16 +144,16 @@ def test_effects_are_those_of_predictions(models: dict[str, Any]) -> None:
 
 def test_dependence_and_interactions_are_those_of_predictions(models: dict[str, Any]) -> None:
     model, few = models["squared error"], X[:25]
-    said = {}
+    curves = {}
     for names in (["a"], ["d"], ["a", "d"]):
         means = [
             model.predict(few.assign(**{n: few[n].iloc[i] for n in names})).mean()
             for i in range(len(few))
         ]
-        said["".join(names)] = np.array(means) - np.mean(means)
-    left = said["ad"] - said["a"] - said["d"]
+        curves["".join(names)] = np.array(means) - np.mean(means)
+    left = curves["ad"] - curves["a"] - curves["d"]
     found = interactions(model, few, ["a", "d"], method="brute")
-    assert found.h[0, 0] == pytest.approx(np.sqrt((left**2).sum() / (said["ad"] ** 2).sum()))
+    assert found.h[0, 0] == pytest.approx(np.sqrt((left**2).sum() / (curves["ad"] ** 2).sum()))
     curve = partial_dependence(model, few, "a", grid_resolution=[-2.0, 0.5])
     means = [model.predict(few.assign(a=v)).mean() for v in (-2.0, 0.5)]
     np.testing.assert_allclose(curve.mean[:, 0], means)

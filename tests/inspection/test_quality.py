@@ -48,7 +48,7 @@ WEIGHT = np.random.default_rng(0).uniform(0, 3, 200) * (np.arange(200) % 7 > 0)
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
 @pytest.mark.parametrize(("name", "positive"), [("two classes", None), ("three classes", "mid")])
-def test_curves_and_areas_are_scikit_learns(name, positive, weight):
+def test_curves_and_areas_equal_scikit_learns(name, positive, weight):
     predictions = predictions_of(name, weight)
     found = Thresholds.of(predictions, positive)
     k = predictions.names.index(positive or "yes")
@@ -77,7 +77,7 @@ def test_thresholds_decrease_from_no_row_to_all():
     assert found.positives + found.negatives == 200
 
 
-def test_the_least_cost_is_found():
+def test_the_least_cost_threshold_is_found():
     found = Thresholds.of(predictions_of("two classes"))
     cost = found.cost(false_positive=1.0, false_negative=5.0)
     by_hand = []
@@ -139,15 +139,15 @@ def test_bins_have_equal_weights_and_wilsons_limits():
 
 
 def test_equal_probabilities_share_a_bin():
-    said = np.repeat([[0.8, 0.2], [0.3, 0.7]], [30, 10], axis=0)
+    y_pred = np.repeat([[0.8, 0.2], [0.3, 0.7]], [30, 10], axis=0)
     y = np.repeat([0, 1, 0, 1], [24, 6, 3, 7])
-    found = Calibration.of(Predictions.from_arrays(y, said, [0, 1]))
+    found = Calibration.of(Predictions.from_arrays(y, y_pred, [0, 1]))
     np.testing.assert_allclose(found.predicted, [0.2, 0.7])
     np.testing.assert_allclose(found.observed, [0.2, 0.7])
     assert found.error == pytest.approx(0, abs=1e-12)
 
 
-def test_weights_are_counts_in_shares():
+def test_weights_equal_repeated_rows_in_calibration():
     predictions = predictions_of("two classes", np.arange(200) % 3)
     rows = np.repeat(np.arange(200), np.arange(200) % 3)
     X = mixed(200, seed=5).iloc[rows]
@@ -163,14 +163,14 @@ def test_weights_are_counts_in_shares():
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["plain", "weighted"])
-def test_confusion_is_scikit_learns(weight):
+def test_confusion_equals_scikit_learns(weight):
     predictions = predictions_of("three classes", weight)
-    y, said = predictions.y, predictions.y_pred.argmax(axis=1)
+    y, y_pred = predictions.y, predictions.y_pred.argmax(axis=1)
     found = ConfusionMatrix.of(predictions)
     for how in (None, "true", "pred"):
-        expected = metrics.confusion_matrix(y, said, sample_weight=weight, normalize=how)
+        expected = metrics.confusion_matrix(y, y_pred, sample_weight=weight, normalize=how)
         np.testing.assert_allclose(found.normalized(how), expected)
-    whole = metrics.precision_recall_fscore_support(y, said, sample_weight=weight)
+    whole = metrics.precision_recall_fscore_support(y, y_pred, sample_weight=weight)
     rows = found.by_class()
     for name, column in zip(("precision", "recall", "f1"), whole[:3], strict=True):
         np.testing.assert_allclose([row[name] for row in rows], column)
@@ -178,7 +178,7 @@ def test_confusion_is_scikit_learns(weight):
     assert sum(row["weight"] for row in found.table()) == pytest.approx(predictions.weight.sum())
 
 
-def test_confusion_is_about_classes():
+def test_confusion_of_a_regression_is_an_error():
     X = mixed(20)
     with pytest.raises(InvalidParameterError, match="needs a classifier"):
         confusion_matrix(fitted("a number"), X, targets(X)["number"])
@@ -239,10 +239,10 @@ def test_curves_of_boosting_are_its_history(tmp_path):
     model.save(tmp_path / "m.stgw")
     kept = learning_curves(load(tmp_path / "m.stgw"))
     np.testing.assert_array_equal(kept.validation, found.validation)
-    assert kept.out_of_bag is None  # a file does not hold it
+    assert kept.out_of_bag is None  # a file does not contain it
 
 
-def test_forests_and_committees_have_the_path_outside_their_bags():
+def test_learning_curves_of_forests_and_bagging_are_out_of_bag_losses():
     X, y = mixed()[["a", "d"]], targets(mixed())["number"]
     forest = RandomForestRegressor(n_estimators=9).fit(X, y)
     found = learning_curves(forest)
@@ -250,9 +250,9 @@ def test_forests_and_committees_have_the_path_outside_their_bags():
     assert (found.validation, found.unit, found.chosen) == (None, "trees", 9)
     forest.fit(X, y, X_val=X, y_val=y)
     np.testing.assert_array_equal(learning_curves(forest).validation, forest.validation_loss_)
-    committee = BaggingRegressor(LinearRegression(), n_estimators=6, oob_score=True).fit(X, y)
-    found = learning_curves(committee)
-    np.testing.assert_array_equal(found.out_of_bag, committee.oob_loss_)
+    ensemble = BaggingRegressor(LinearRegression(), n_estimators=6, oob_score=True).fit(X, y)
+    found = learning_curves(ensemble)
+    np.testing.assert_array_equal(found.out_of_bag, ensemble.oob_loss_)
     assert found.unit == "members"
 
 
@@ -273,7 +273,7 @@ def test_a_model_without_recorded_losses_is_an_error():
 # ---- plots ---------------------------------------------------------------------------------------
 
 
-def test_every_fact_can_be_drawn():
+def test_every_plot_can_be_drawn():
     two, number = predictions_of("two classes"), predictions_of("a number")
     found = Thresholds.of(two)
     facts = [found, found.roc(), found.precision_recall(), found.cost(1, 3), Calibration.of(two)]

@@ -110,7 +110,7 @@ def test_invalid_targets_are_errors():
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", ["a number", "two classes", "three classes"])
-def test_scores_are_scikit_learns(name, weighted, weight):
+def test_scores_equal_scikit_learns(name, weighted, weight):
     weight = weight if weighted else None
     given = predictions_of(name, weight)
     found = {s.name: s.value for s in Scores.of(given, n_resamples=0).scores}
@@ -139,7 +139,7 @@ def test_scores_are_scikit_learns(name, weighted, weight):
 
 
 @pytest.mark.parametrize("name", ["a number", "two classes", "three classes"])
-def test_weight_two_is_the_row_twice_and_weight_zero_its_absence(name):
+def test_weight_two_equals_the_row_twice_and_weight_zero_its_absence(name):
     X = mixed(60, seed=5)
     y = targets(X, seed=6)[MODELS[name][1]]
     times = np.arange(60) % 3
@@ -153,7 +153,7 @@ def test_weight_two_is_the_row_twice_and_weight_zero_its_absence(name):
     assert scores(fitted(name), X, y, sample_weight=times, n_resamples=20) == absent
 
 
-def test_limits_are_quantiles_of_rows_drawn_again():
+def test_confidence_limits_are_bootstrap_quantiles():
     given = predictions_of("two classes")
     found = Scores.of(given, n_resamples=30, random_state=3, confidence_level=0.8)
     rng, drawn = np.random.default_rng(3), []
@@ -182,7 +182,7 @@ def test_influences_are_derivatives_by_the_weights(name, weight):
 
 
 @pytest.mark.parametrize("name", ["a number", "two classes", "three classes"])
-def test_many_rows_have_the_same_limits_without_draws(name, monkeypatch):
+def test_many_rows_have_similar_limits_without_bootstrap(name, monkeypatch):
     X = mixed(3000, seed=8)
     given = Predictions.of(fitted(name), X, targets(X, seed=9)[MODELS[name][1]])
     drawn = Scores.of(given, n_resamples=300)
@@ -227,7 +227,7 @@ def test_undefined_scores_are_nan_with_a_reason():
         ({"random_state": ""}, "r"),
     ],
 )
-def test_wrong_options_are_refused(options, name):
+def test_invalid_options_are_refused(options, name):
     with pytest.raises(InvalidParameterError, match=f"{name}.* must be"):
         Scores.of(predictions_of("a number"), **options)
 

@@ -44,7 +44,7 @@ from stagewise.inspection.shap import values as shap_module
 
 TABLE = make_table(600)
 KINDS = ("tree_path_dependent", "interventional")
-# Lines are no constants, and rows that go both ways have no path.
+# Linear leaves are no constants, and fractional rows have no path.
 WITHOUT = ("linear", "one tree of classes")
 CONSTANT_LEAVES = [name for name in CASES if not any(word in name for word in WITHOUT)]
 
@@ -55,8 +55,8 @@ def explained(model: Any, X: Any, kind: str = "tree_path_dependent", **options: 
     return shap_values(model, X, kind=kind, **options)
 
 
-def said(model: Any, X: Any) -> np.ndarray:
-    """What credits must add up to."""
+def explained_score(model: Any, X: Any) -> np.ndarray:
+    """Return the score to which Shapley values must sum."""
     if is_average(model) and hasattr(model, "predict_proba"):
         p = model.predict_proba(X)
         return p[:, 1] if p.shape[1] == 2 else p
@@ -68,7 +68,7 @@ def said(model: Any, X: Any) -> np.ndarray:
 
 
 def check_sums(model: Any, X: Any, why: Any) -> None:
-    score = said(model, X)
+    score = explained_score(model, X)
     axes = (1, 2) if why.values.ndim - score.ndim == 2 else 1
     total = why.base_values + why.values.sum(axis=axes)
     np.testing.assert_allclose(total, score, rtol=1e-9, atol=1e-9 * np.abs(score).max())
@@ -76,7 +76,7 @@ def check_sums(model: Any, X: Any, why: Any) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", CONSTANT_LEAVES)
-def test_shapley_values_of_every_estimator_add_up(case: str, kind: str) -> None:
+def test_shapley_values_of_every_estimator_sum_to_the_score(case: str, kind: str) -> None:
     model = fit_case(case, TABLE)
     why = explained(model, TABLE.X, kind)
     assert why.values.shape[:2] == TABLE.X.shape
@@ -85,7 +85,7 @@ def test_shapley_values_of_every_estimator_add_up(case: str, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("forest", [RandomForestRegressor, ExtraTreesRegressor])
-def test_shapley_values_of_deep_forests_add_up(forest: type, kind: str) -> None:
+def test_shapley_values_of_deep_forests_sum_to_the_score(forest: type, kind: str) -> None:
     model = forest(n_estimators=3, random_state=0).fit(TABLE.X, TABLE.number)
     X = TABLE.X[:50]
     check_sums(model, X, explained(model, X, kind))
@@ -103,9 +103,7 @@ def test_shapley_values_of_deep_forests_add_up(forest: type, kind: str) -> None:
     ],
     ids=repr,
 )
-def test_shapley_values_of_averaged_trees_of_two_classes_are_of_the_probability(
-    model: Any, kind: str
-) -> None:
+def test_averaged_trees_of_two_classes_explain_the_probability(model: Any, kind: str) -> None:
     model = clone(model).fit(TABLE.X, TABLE.two)
     X = TABLE.X[:60]
     for interactions in (False, True):
@@ -117,7 +115,7 @@ def test_shapley_values_of_averaged_trees_of_two_classes_are_of_the_probability(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_shapley_values_of_a_forest_of_classes_are_of_its_probabilities(kind: str) -> None:
+def test_a_forest_of_classes_explains_its_probabilities(kind: str) -> None:
     model = RandomForestClassifier(n_estimators=5, random_state=0).fit(TABLE.X, TABLE.many)
     why = explained(model, TABLE.X[:60], kind)
     total = why.base_values + why.values.sum(axis=1)
@@ -126,14 +124,14 @@ def test_shapley_values_of_a_forest_of_classes_are_of_its_probabilities(kind: st
 
 
 @pytest.mark.parametrize("loss", ["poisson", "gamma"])
-def test_with_a_logarithmic_link_shapley_values_are_of_the_logarithm(loss: str) -> None:
+def test_a_log_link_explains_the_logarithm(loss: str) -> None:
     model = GradientBoostingRegressor(n_estimators=5, loss=loss).fit(TABLE.X, TABLE.number + 1)
     check_sums(model, TABLE.X, explained(model, TABLE.X))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("interactions", [False, True])
-def test_shapley_values_are_those_of_the_definition(kind: str, interactions: bool) -> None:
+def test_shapley_values_equal_the_definition(kind: str, interactions: bool) -> None:
     X = TABLE.X[:, :4]
     weight = 1.0 + np.arange(len(X)) % 3
     model = GradientBoostingClassifier(n_estimators=3, categorical_features=[1], random_state=0)
@@ -158,7 +156,7 @@ def test_shapley_values_are_those_of_the_definition(kind: str, interactions: boo
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_of_interactions_add_up_to_the_shapley_values(kind: str) -> None:
+def test_rows_of_interactions_sum_to_the_shapley_values(kind: str) -> None:
     model = fit_case("five classes", TABLE)
     single = explained(model, TABLE.X, kind).values
     pairs = explained(model, TABLE.X, kind, interactions=True).values
@@ -184,7 +182,7 @@ def test_threads_and_blocks_change_no_bit(kind: str, monkeypatch: pytest.MonkeyP
     assert parts.values.tobytes() == plain.values.tobytes()
 
 
-def test_a_row_of_weight_two_is_the_row_twice() -> None:
+def test_weight_two_equals_the_row_twice() -> None:
     weight = np.arange(600) % 3
     options = {"n_estimators": 10, "random_state": 0}
     weighted = GradientBoostingRegressor(**options).fit(TABLE.X, TABLE.number, sample_weight=weight)
@@ -221,7 +219,7 @@ def test_memory_layout_and_sparse_rows_change_no_bit() -> None:
         assert other.values.tobytes() == plain.values.tobytes()
 
 
-def test_a_monotone_change_of_a_column_changes_nothing() -> None:
+def test_a_monotone_transform_of_a_column_changes_nothing() -> None:
     squeezed = TABLE.X.copy()
     squeezed[:, 0] = np.sqrt(squeezed[:, 0])
     options = {"n_estimators": 5, "random_state": 0}
@@ -260,7 +258,7 @@ def test_target_encodings_are_divided_equally_among_their_sources(interactions: 
     why = shap_values(model, X.head(100), interactions=interactions)
     assert why.feature_names == ("city", "x", "day")
     check_sums(model, X.head(100), why)
-    # By hand: the columns as they are, then shared out.
+    # By hand: the columns as they are, then divided among their sources.
     fitted = FittedModel.of(model, "test")
     raw, _ = shap_module._compute(
         model.model_.ensemble,
@@ -278,7 +276,7 @@ def test_target_encodings_are_divided_equally_among_their_sources(interactions: 
     np.testing.assert_allclose(single, expected, atol=1e-10)
 
 
-def test_several_targets_have_an_axis_of_their_own() -> None:
+def test_several_targets_have_a_separate_axis() -> None:
     frame = pd.DataFrame(TABLE.numbers, columns=["a", "b", "c"])
     for leaves in ("constant", "vector"):
         model = GradientBoostingRegressor(n_estimators=4, leaves=leaves)
@@ -289,7 +287,7 @@ def test_several_targets_have_an_axis_of_their_own() -> None:
         check_sums(model, TABLE.X, why)
 
 
-def test_no_rows_and_no_trees_are_no_trouble() -> None:
+def test_no_rows_and_no_trees() -> None:
     model = fit_case("squared error", TABLE)
     assert shap_values(model, TABLE.X[:0]).values.shape == (0, 5)
     with pytest.warns(UserWarning, match="."):
@@ -363,9 +361,9 @@ def test_models_without_constant_leaves_are_errors() -> None:
         shap_values(GradientBoostingRegressor(), TABLE.X)
     with pytest.raises(TypeError, match="Ridge has none"):
         shap_values(Ridge(), TABLE.X)
-    committee = BaggingRegressor(n_estimators=2).fit(TABLE.X, TABLE.number)
+    ensemble_ = BaggingRegressor(n_estimators=2).fit(TABLE.X, TABLE.number)
     with pytest.raises(TypeError, match="one of its members"):
-        shap_values(committee, TABLE.X)
+        shap_values(ensemble_, TABLE.X)
     whole = make_table(200, missing=False)
     with pytest.raises(TypeError, match="LinearRegression has none"):
         shap_values(LinearRegression().fit(whole.X, whole.number), whole.X)

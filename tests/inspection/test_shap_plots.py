@@ -29,7 +29,7 @@ def classes():
 
 
 def dots(ax):
-    """All dots of an axis, as (x, y)."""
+    """Return all dots of an axis, as (x, y)."""
     return np.concatenate(
         [np.asarray(c.get_offsets()) for c in ax.collections if len(c.get_offsets())]
     )
@@ -79,16 +79,16 @@ def test_dependence_is_shapley_value_against_feature_value(why):
     ax = why.dependence("a", colour=None)
     found, expected = dots(ax), np.column_stack([mixed(120).a, why.values[:, 0]])
     np.testing.assert_allclose(found[np.argsort(found[:, 0])], expected[np.argsort(expected[:, 0])])
-    levels = why.dependence("c", colour="d")
-    assert [t.get_text() for t in levels.get_xticklabels()] == sorted(set(mixed(120).c))
-    levels.figure.canvas.draw()
+    categories = why.dependence("c", colour="d")
+    assert [t.get_text() for t in categories.get_xticklabels()] == sorted(set(mixed(120).c))
+    categories.figure.canvas.draw()
     missing = why.dependence("b")
     assert missing.texts[0].get_text() == "missing"
     gone = mixed(120).b.isna()
     np.testing.assert_allclose(missing.lines[-1].get_ydata(), why.values[gone, 1])
 
 
-def test_the_companion_is_the_feature_that_interacts():
+def test_the_default_colour_feature_is_the_strongest_interaction():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))
     model = GradientBoostingRegressor(n_estimators=30).fit(X, X[:, 0] * X[:, 2] + X[:, 1])
@@ -97,7 +97,7 @@ def test_the_companion_is_the_feature_that_interacts():
         assert ax.figure.axes[-1].get_ylabel() == "x2"
 
 
-def test_one_output_is_drawn_and_interactions_add_up(classes):
+def test_one_output_is_drawn_and_interactions_are_summed(classes):
     for output in (None, "lo"):
         ax = classes.beeswarm(top=1, output=output)
         k = 2 if output is None else 1
@@ -110,7 +110,7 @@ def test_one_output_is_drawn_and_interactions_add_up(classes):
         assert one.get_width() == pytest.approx(other.get_width(), abs=1e-9)
 
 
-def test_rows_may_come_in_any_form():
+def test_rows_may_have_any_container():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (60, 3)).astype(float)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
@@ -129,11 +129,11 @@ def test_rows_may_come_in_any_form():
 
 def test_values_become_coordinates():
     assert AxisValues.of(np.array([3, 1, 3])).rank.tolist() == [1.0, 0.0, 1.0]
-    levels = AxisValues.of(np.array(["b", None, "a"], dtype=object))
-    assert levels.labels == ["a", "b"]
-    np.testing.assert_array_equal(levels.x, [1, np.nan, 0])
-    np.testing.assert_array_equal(levels.rank, [1, np.nan, 0])
-    assert levels.ends == ("a", "b")
+    categories = AxisValues.of(np.array(["b", None, "a"], dtype=object))
+    assert categories.labels == ["a", "b"]
+    np.testing.assert_array_equal(categories.x, [1, np.nan, 0])
+    np.testing.assert_array_equal(categories.rank, [1, np.nan, 0])
+    assert categories.ends == ("a", "b")
     numbers = AxisValues.of(np.array([1, None, True], dtype=object))
     np.testing.assert_array_equal(numbers.x, [1, np.nan, 1])
     days = AxisValues.of(np.array(["1970-01-03", "NaT"], dtype="datetime64[s]"))
@@ -165,7 +165,7 @@ def test_unknown_names_are_errors(classes, draw, message):
         draw(classes)
 
 
-def test_one_output_has_no_name_and_no_rows_no_picture(why):
+def test_the_name_of_a_single_output_and_plots_without_rows_are_errors(why):
     with pytest.raises(InvalidParameterError, match="this model has one output"):
         why.beeswarm(output="prediction")
     with pytest.raises(ValueError, match="no rows to plot"):

@@ -27,7 +27,7 @@ RNG = np.random.default_rng(0)
 DENSE = RNG.normal(size=(150, 6)) * (RNG.random((150, 6)) < 0.4)
 Y = DENSE[:, 1] + DENSE[:, 2] * DENSE[:, 3]
 
-ASKED = {
+CALLS = {
     "partial_dependence": lambda m, X: (
         partial_dependence(m, X, [1, 2], grid_resolution=4, max_samples=40).mean
     ),
@@ -49,15 +49,15 @@ def model() -> Any:
 
 
 @pytest.mark.parametrize("form", [csr_array, csc_array])
-@pytest.mark.parametrize("name", ASKED)
-def test_sparse_rows_are_their_dense_copies(name: str, form: Any, model: Any) -> None:
-    ask = ASKED[name]
-    np.testing.assert_array_equal(ask(model, form(DENSE)), ask(model, DENSE))
+@pytest.mark.parametrize("name", CALLS)
+def test_sparse_rows_equal_their_dense_copies(name: str, form: Any, model: Any) -> None:
+    call = CALLS[name]
+    np.testing.assert_array_equal(call(model, form(DENSE)), call(model, DENSE))
 
 
 @pytest.mark.parametrize("missing", [(), (0,)])
 @pytest.mark.parametrize("form", [csr_array, csc_array])
-def test_some_rows_and_columns_of_cells_are_those_of_all(form: Any, missing: Any) -> None:
+def test_selected_rows_and_columns_equal_those_of_the_dense_copy(form: Any, missing: Any) -> None:
     cells, _ = read_sparse_cells(form(DENSE), "test", MissingValues.of(missing))
     whole = np.where(DENSE == 0, np.nan, DENSE) if missing else DENSE
     np.testing.assert_array_equal(cells.dense(), whole)
@@ -68,14 +68,14 @@ def test_some_rows_and_columns_of_cells_are_those_of_all(form: Any, missing: Any
 
 
 @pytest.mark.parametrize("name", ["accumulated_effects", "permutation_importance"])
-def test_copies_that_are_too_large_are_refused_with_their_size(
+def test_too_large_dense_copies_are_refused_with_their_size(
     name: str, model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory_limits, "COPY_BYTES", 100 * 6 * 8)
     message = r"sparse matrix, and a dense copy of 150 .*GiB.*Pass at most 100 rows at a time"
     with pytest.raises(ValueError, match=message):
-        ASKED[name](model, csr_array(DENSE))
+        CALLS[name](model, csr_array(DENSE))
     with pytest.raises(ValueError, match=r"background is a sparse matrix.* at most 100 rows"):
         shap_values(model, DENSE, kind="interventional", background=csr_array(DENSE))
-    # Where rows are drawn, only these become dense.
-    ASKED["partial_dependence"](model, csr_array(DENSE))
+    # Where rows are sampled, only these become dense.
+    CALLS["partial_dependence"](model, csr_array(DENSE))

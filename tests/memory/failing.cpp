@@ -1,7 +1,7 @@
 // Preloaded into a Python process: makes one request for memory, or for a thread, fail.
 //
-// One idea: requests of the native module, and of the C++ library on its behalf, are counted while
-// the library is armed; the one with the chosen number fails, and with it as many as are wished.
+// Requests of the native module, and of the C++ library on its behalf, are counted while
+// the library is armed; the one with the chosen number fails, and as many after it as requested.
 // Requests of Python and of other modules are not counted. For Linux with the GNU C library.
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
-"""Runs work of the native core again and again, each time with another request for memory failing.
+"""Run work of the native core repeatedly, each time with another memory request failing.
 
-The one idea: for n = 1, 2, 3, ... the n-th request fails (see failing.cpp) until the work needs
-fewer than n. What may come of it is MemoryError or the right result. A crash ends the child that
-does the work, and its parent notes where, and goes on behind it. Threads are refused too: one by
-one as memory is, and once all of them.
+For n = 1, 2, 3, ... the n-th request fails (see failing.cpp) until the work needs fewer than n. The
+result must be MemoryError or the right value. A crash ends the child process that does the work;
+its parent records where, and continues behind it. Thread starts fail too: one by one like memory,
+and once all of them.
 
     LD_PRELOAD=failing.so python -m memory.inject [--every K] [--persistent] [--short] [name ...]
 """
@@ -32,7 +32,7 @@ ENOUGH_CRASHES = 20
 
 @dataclass
 class Outcome:
-    """What came of one kind of work."""
+    """The result of one scenario."""
 
     name: str
     failures: int = 0
@@ -78,7 +78,7 @@ def _work(scenario: Any, expected: Any, first: int, every: int, times: int, note
 
 
 def inject(name: str, every: int = 1, times: int = 1) -> Outcome:
-    """Return what came of all failures in one kind of work."""
+    """Return the result of all failures in one scenario."""
     scenario, outcome = SCENARIOS[name], Outcome(name)
     expected = scenario()
     shared = mmap.mmap(-1, 8)
@@ -96,7 +96,7 @@ def inject(name: str, every: int = 1, times: int = 1) -> Outcome:
 
             status = 1
             try:
-                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what libraries write when they abort
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # messages of libraries that abort
                 _work(scenario, expected, first, every, times, note)
                 status = 0
             finally:
@@ -116,7 +116,7 @@ def inject(name: str, every: int = 1, times: int = 1) -> Outcome:
 
 
 def main() -> int:
-    """Inject failures into all work, or into what is named; return the number of faults."""
+    """Inject failures into all scenarios, or into those named; return the number of faults."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=int, default=1, help="fail only every K-th request")
     parser.add_argument("--persistent", action="store_true", help="all later ones fail too")

@@ -1,4 +1,4 @@
-"""Small work of every kind that the native core does; each returns what must not change."""
+"""Small scenarios for every part of the native core; each returns a value that must not change."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ SCENARIOS: dict[str, Scenario] = {}
 
 
 def fit(name: str, model: Any, table: Any, target: Any, **more: Any) -> None:
-    """Add a fit."""
+    """Add a scenario that fits."""
     SCENARIOS[f"fit, {name}"] = lambda: model().fit(table, target, **more).fingerprint()
 
 
 def boosting(**params: Any) -> Callable[[], Any]:
-    """Return what makes a boosted model of numbers."""
+    """Return a function that creates a boosted regressor."""
     return lambda: sw.GradientBoostingRegressor(**{**FEW, **params})
 
 
 def classifier(**params: Any) -> Callable[[], Any]:
-    """Return what makes a boosted model of classes."""
+    """Return a function that creates a boosted classifier."""
     return lambda: sw.GradientBoostingClassifier(**{**FEW, **params})
 
 
@@ -77,8 +77,8 @@ fit("huber", boosting(loss="huber"), X, Y)
 fit("linear leaves", boosting(leaves="linear"), X, Y)
 fit("vector leaves", boosting(leaves="vector"), X, MANY)
 fit("sparse", boosting(), CELLS, Y)
-fit("statistics", boosting(category_encoding="target"), FRAME, Y)
-fit("level sets", boosting(category_encoding="sets"), FRAME, Y)
+fit("target encoding", boosting(category_encoding="target"), FRAME, Y)
+fit("category sets", boosting(category_encoding="sets"), FRAME, Y)
 fit("monotone", boosting(monotonic_cst=[1, 0, -1, 0]), X, Y)
 fit("interaction groups", boosting(interaction_cst=[[0, 1], [2, 3]]), X, Y)
 fit("dropout", boosting(dropout=sw.Dart(rate=0.5, skip=0.0)), X, Y)
@@ -117,16 +117,16 @@ fit("stepwise", sw.StepwiseRegressor, np.nan_to_num(X), Y)
 fit("stagewise linear", sw.StagewiseLinearRegressor, np.nan_to_num(X), Y)
 
 BOOSTED = sw.GradientBoostingRegressor(**FEW).fit(X, Y)
-LINES = sw.GradientBoostingRegressor(leaves="linear", **FEW).fit(X, Y)
-LEVELS = sw.GradientBoostingRegressor(category_encoding="sets", **FEW).fit(FRAME, Y)
-STATISTICS = sw.GradientBoostingRegressor(category_encoding="target", **FEW).fit(FRAME, Y)
+LINEAR_LEAVES = sw.GradientBoostingRegressor(leaves="linear", **FEW).fit(X, Y)
+CATEGORY_SETS = sw.GradientBoostingRegressor(category_encoding="sets", **FEW).fit(FRAME, Y)
+TARGET_ENCODING = sw.GradientBoostingRegressor(category_encoding="target", **FEW).fit(FRAME, Y)
 SPARSE = sw.GradientBoostingRegressor(**FEW).fit(CELLS, Y)
 FOREST = sw.RandomForestRegressor(n_estimators=3, n_jobs=2).fit(X, Y)
 CLASSES = sw.GradientBoostingClassifier(**FEW).fit(X, THREE)
 
 
-def asked(name: str, work: Callable[[], Any]) -> None:
-    """Add what a fitted model is asked for."""
+def add_scenario(name: str, work: Callable[[], Any]) -> None:
+    """Add a scenario that uses a fitted model."""
     SCENARIOS[name] = lambda: [np.asarray(part).tobytes() for part in np.atleast_1d(work())]
 
 
@@ -138,51 +138,59 @@ def reloaded() -> Any:
 
 
 LARGE = np.tile(X, (40, 1))
-asked("predict, boosting", lambda: BOOSTED.predict(LARGE))
-asked("predict, forest", lambda: FOREST.predict(LARGE))
-asked("predict, lines", lambda: LINES.predict(LARGE))
-asked("predict, level sets", lambda: LEVELS.predict(FRAME))
-asked("predict, statistics", lambda: STATISTICS.predict(FRAME))
-asked("predict, sparse", lambda: SPARSE.predict(CELLS))
-asked("predict_proba", lambda: CLASSES.predict_proba(LARGE))
-asked("staged predict", lambda: list(BOOSTED.staged_predict(X)))
-asked("apply", lambda: FOREST.apply(X))
-asked("save and load", reloaded)
+add_scenario("predict, boosting", lambda: BOOSTED.predict(LARGE))
+add_scenario("predict, forest", lambda: FOREST.predict(LARGE))
+add_scenario("predict, linear leaves", lambda: LINEAR_LEAVES.predict(LARGE))
+add_scenario("predict, category sets", lambda: CATEGORY_SETS.predict(FRAME))
+add_scenario("predict, target encoding", lambda: TARGET_ENCODING.predict(FRAME))
+add_scenario("predict, sparse", lambda: SPARSE.predict(CELLS))
+add_scenario("predict_proba", lambda: CLASSES.predict_proba(LARGE))
+add_scenario("staged predict", lambda: list(BOOSTED.staged_predict(X)))
+add_scenario("apply", lambda: FOREST.apply(X))
+add_scenario("save and load", reloaded)
 for name, model, table in (
     ("boosting", BOOSTED, X[:40]),
     ("forest", FOREST, X[:20]),
-    ("level sets", LEVELS, FRAME[:40]),
+    ("category sets", CATEGORY_SETS, FRAME[:40]),
     ("classes", CLASSES, X[:40]),
 ):
     for pairs in (False, True):
-        asked(
+        add_scenario(
             f"shap, {name}, {'pairs' if pairs else 'features'}",
             lambda m=model, t=table, p=pairs: inspection.shap_values(m, t, interactions=p).values,
         )
-    asked(
+    add_scenario(
         f"shap, {name}, interventional",
         lambda m=model, t=table: (
             inspection.shap_values(m, t[:10], kind="interventional", background=t[:10]).values
         ),
     )
-asked(
-    "shap, lines",
-    lambda: inspection.shap_values(LINES, X[:10], kind="interventional", background=X[:10]).values,
+add_scenario(
+    "shap, linear leaves",
+    lambda: (
+        inspection.shap_values(
+            LINEAR_LEAVES, X[:10], kind="interventional", background=X[:10]
+        ).values
+    ),
 )
-asked("partial dependence", lambda: inspection.partial_dependence(BOOSTED, None, [0, 1]).mean)
-asked("partial dependence, rows", lambda: inspection.partial_dependence(BOOSTED, X, [0]).mean)
-asked("accumulated effects", lambda: inspection.accumulated_effects(BOOSTED, X, [0]).effect)
+add_scenario(
+    "partial dependence", lambda: inspection.partial_dependence(BOOSTED, None, [0, 1]).mean
+)
+add_scenario(
+    "partial dependence, rows", lambda: inspection.partial_dependence(BOOSTED, X, [0]).mean
+)
+add_scenario("accumulated effects", lambda: inspection.accumulated_effects(BOOSTED, X, [0]).effect)
 SCENARIOS["interactions"] = lambda: repr(inspection.interactions(BOOSTED, X[:50]).table())
-asked(
+add_scenario(
     "permutation importance",
     lambda: inspection.permutation_importance(BOOSTED, X, Y, n_repeats=2).value,
 )
-asked("workers", lambda: Workers(4).threads)
+add_scenario("workers", lambda: Workers(4).threads)
 
 SHORT = (
     "workers",
     "fit, boosting",
-    "fit, statistics",
+    "fit, target encoding",
     "fit, tree, absolute_error, exact",
     "partial dependence",
 )

@@ -20,33 +20,33 @@ def workers() -> Workers:
     return Workers(2)
 
 
-def run_in_child(question: Callable[[], Any]) -> Any:
+def run_in_child(work: Callable[[], Any]) -> Any:
     reading, writing = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
         child = os.fork()
     if child == 0:
-        faulthandler.disable()  # a crash is an answer too, and needs no page of its own
+        faulthandler.disable()  # a crash is an expected result, and needs no report
         try:
-            answer = question()
+            result = work()
         except BaseException as error:
-            answer = type(error).__name__
-        os.write(writing, pickle.dumps(answer))
+            result = type(error).__name__
+        os.write(writing, pickle.dumps(result))
         os._exit(0)
     os.close(writing)
     watch = threading.Timer(30, os.kill, (child, 9))
     watch.start()
     with os.fdopen(reading, "rb") as pipe:
-        told = pipe.read()
+        received = pipe.read()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     watch.cancel()
     watch.join()
-    return pickle.loads(told) if status == 0 else f"killed by signal {-status}"
+    return pickle.loads(received) if status == 0 else f"killed by signal {-status}"
 
 
 @pytest.fixture
 def in_child() -> Callable[[Callable[[], Any]], Any]:
-    """Answer a question in a forked child: what it returned, the error's name, or the signal."""
+    """Run a function in a forked child: its result, the name of its exception, or the signal."""
     if not hasattr(os, "fork"):
         pytest.skip("needs fork")
     return run_in_child

@@ -1,4 +1,4 @@
-"""Bin codes equal the reference, however the column lies in memory."""
+"""Bin codes equal the reference for every memory layout of a column."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_codes_equal_the_reference(
     assert bins.code_bytes == (1 if max(map(len, cuts)) + 2 <= 256 else 2)
 
 
-def test_a_column_that_repeats_one_cell_is_read(workers: Workers) -> None:
+def test_a_column_with_stride_zero_is_read(workers: Workers) -> None:
     X = np.broadcast_to(np.array([[1.5, np.nan]]), (300, 2))
     assert X.strides == (0, 8)
     bins = Bins(workers, Columns(X), [np.array([1.0, 1.5, 2.0]), np.array([0.0])])
@@ -76,7 +76,7 @@ def test_columns_of_two_widths_may_share_a_table(workers: Workers) -> None:
 
 @pytest.mark.parametrize("isa", supported_isas())
 @pytest.mark.parametrize("n_cuts", [0, 1, 15, 16, 17, 254, 255, 256, 257, 4095, 4097])
-def test_every_number_of_cuts_is_searched_rightly(n_cuts: int, isa: str) -> None:
+def test_search_is_right_for_every_number_of_cuts(n_cuts: int, isa: str) -> None:
     rng = np.random.default_rng(n_cuts)
     cuts = np.sort(rng.normal(size=n_cuts))
     x = np.concatenate([cuts, np.nextafter(cuts, np.inf), rng.normal(size=40), ODD])
@@ -85,7 +85,7 @@ def test_every_number_of_cuts_is_searched_rightly(n_cuts: int, isa: str) -> None
     np.testing.assert_array_equal(bins.codes()[:, 0], expected)
 
 
-def test_the_most_bins_still_leave_a_code_for_missing(workers: Workers) -> None:
+def test_the_maximum_of_bins_leaves_a_code_for_missing(workers: Workers) -> None:
     cuts = np.arange(65_534.0)
     x = np.array([np.nan, -1.0, 0.0, 0.5, 65_533.0, 65_533.5, np.inf])
     bins = Bins(workers, Columns([x]), [cuts])
@@ -109,7 +109,7 @@ def test_codes_of_any_numbers_equal_the_reference(
     np.testing.assert_array_equal(codes, bin_codes(x, cuts))
 
 
-def test_chosen_rows_are_binned_as_a_copy_of_them_would_be(workers: Workers) -> None:
+def test_selected_rows_are_binned_like_a_copy_of_them(workers: Workers) -> None:
     rng = np.random.default_rng(8)
     X = table(rng, 400)
     rows = rng.integers(0, 400, 150).astype(np.uint32)
@@ -122,7 +122,7 @@ def test_chosen_rows_are_binned_as_a_copy_of_them_would_be(workers: Workers) -> 
 
 
 def test_a_float32_copy_of_the_table_has_the_same_codes(workers: Workers) -> None:
-    # As long as float32 can tell the values apart, which it can when they are 1e-6 apart.
+    # As long as the values differ in float32, which they do when they are 1e-6 apart.
     rng = np.random.default_rng(9)
     X = np.round(rng.normal(size=(2_000, 2)), 5)
     bins, cuts = bin_table(workers, X)

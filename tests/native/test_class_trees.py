@@ -1,6 +1,6 @@
 """Trees for class targets equal those of brute force.
 
-Weights of rows are multiples of a power of two, and few: packed as integers they lose nothing.
+Weights of rows are multiples of a power of two, and few: packed as integers they are exact.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def test_each_rule_gives_the_brute_force_tree(
 def test_many_bins_give_the_brute_force_tree(
     least: float, n_classes: int, weights: str, few_rows: int
 ) -> None:
-    """Of many bins a cut is found class by class, many bins at once."""
+    """With many bins a cut is found class by class, many bins at once."""
     data = Data(11, 150, 2, n_classes, weights, values=64)
     rules = Rules(max_leaves=20, min_samples_leaf=least)
     tree = data.grow(rules, "gini", few_rows=few_rows)
@@ -131,8 +131,8 @@ def test_many_bins_give_the_brute_force_tree(
 
 
 @pytest.mark.parametrize("more", [{}, {"random_thresholds": True}])
-def test_more_bins_than_a_byte_has_codes(more: dict[str, Any]) -> None:
-    """Rows of a node may be far fewer than codes, and bins more than are looked at at once."""
+def test_more_bins_than_codes_of_a_byte(more: dict[str, Any]) -> None:
+    """A node may have far fewer rows than codes, and more bins than are evaluated at once."""
     data = Data(12, 2_500, 3, 5, "whole", values=1_500)
     rules = Rules(max_leaves=300, min_samples_leaf=2)
     tree = data.grow(rules, "gini", max_bins=1_000, few_rows=0, **more)
@@ -174,7 +174,7 @@ def test_any_small_problem_gives_the_brute_force_tree(
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
 @pytest.mark.parametrize("more", [{}, {"random_thresholds": True}, {"max_features": 0.4}])
-def test_how_a_node_is_searched_does_not_matter(
+def test_the_search_method_of_a_node_does_not_matter(
     criterion: str, weights: str, more: dict[str, Any]
 ) -> None:
     """By a histogram, by sums of its rows or in order; with many bins and with few."""
@@ -219,7 +219,9 @@ def test_nodes_of_one_class_are_leaves(criterion: str) -> None:
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("few_rows", [0, ALL_ROWS])
-def test_weight_two_is_the_row_twice_and_zero_its_absence(criterion: str, few_rows: int) -> None:
+def test_weight_two_equals_the_row_twice_and_zero_its_absence(
+    criterion: str, few_rows: int
+) -> None:
     data = Data(8, 200, 3, 3, "whole")
     assert data.weight is not None
     rules = Rules(max_leaves=12, min_samples_leaf=3)
@@ -276,7 +278,7 @@ def test_threads_and_instruction_sets_do_not_matter(n: int, criterion: str) -> N
 
 
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
-def test_sums_are_those_of_the_rows_of_a_leaf(weights: str) -> None:
+def test_leaf_sums_are_those_of_the_rows_of_the_leaf(weights: str) -> None:
     data = Data(2, 200, 3, 3, weights)
     growth = data.growth(Rules(max_leaves=6), "gini")
     tree = growth.grow(data.row_weight, np.ones(200))
@@ -315,7 +317,7 @@ def test_transform_changes_pairs_as_documented() -> None:
         np.testing.assert_allclose(both[:, 1], h, rtol=1e-6)
 
 
-def test_bad_classes_are_refused() -> None:
+def test_invalid_classes_are_refused() -> None:
     workers = Workers(1)
     X = np.arange(6.0)[:, np.newaxis]
     bins, _ = bin_table(workers, X)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import tree as reference
-from reference.core import ALL_ROWS, Growth, bin_levels, bin_table, same_trees
+from reference.core import ALL_ROWS, Growth, bin_categories, bin_table, same_trees
 from reference.tree import Rules
 from stagewise._native import Workers
 from stagewise.trees.tree import Tree
@@ -39,7 +39,7 @@ def grow(
 
 
 def paths(tree: Tree) -> list[set[int]]:
-    """Return the features on the way to every leaf."""
+    """Return the features on the path to every leaf."""
     above: list[set[int]] = [set() for _ in tree.feature]
     for node, feature in enumerate(tree.feature.tolist()):
         if feature >= 0:
@@ -60,7 +60,7 @@ def paths(tree: Tree) -> list[set[int]]:
     few_rows=st.sampled_from([0, ALL_ROWS, None]),
     smoothing=st.sampled_from([0.0, 3.0]),
 )
-def test_no_row_breaks_a_direction(
+def test_predictions_are_monotone(
     seed: int,
     directions: list[int],
     depth_wise: bool,
@@ -81,7 +81,7 @@ def test_no_row_breaks_a_direction(
 
 
 @pytest.mark.parametrize("direction", [-1, 1])
-def test_one_split_is_the_best_that_is_allowed(direction: int) -> None:
+def test_one_split_is_the_best_monotone_one(direction: int) -> None:
     X, g, h = make_data(3, 80, 1)
     tree = grow(X, g, h, Rules(max_leaves=2), monotone=[direction])
     x = X[:, 0]
@@ -98,7 +98,7 @@ def test_one_split_is_the_best_that_is_allowed(direction: int) -> None:
 
 
 def test_bounds_come_from_neighbours_not_from_the_middle() -> None:
-    """The first split says 4 and 10; a part of the lower side is 8: above the middle, allowed."""
+    """The first split has leaves 4 and 10; a part of the lower side is 8: above 7, allowed."""
     X = np.repeat([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], 50, axis=0)
     f = np.repeat([0.0, 8.0, 10.0, 10.0], 50)
     tree = grow(X, -f, np.ones(200), Rules(max_leaves=4), monotone=[1, 0])
@@ -120,7 +120,7 @@ def test_threads_do_not_matter(threads: int) -> None:
     assert same_trees(grow(X, g, h, rules, **more), grow(X, g, h, rules, threads=threads, **more))
 
 
-def test_other_values_of_leaves_are_made_monotone() -> None:
+def test_given_leaf_values_are_made_monotone() -> None:
     X, g, h = make_data(5, 300, 2)
     workers = Workers(1)
     bins, _ = bin_table(workers, X)
@@ -143,7 +143,7 @@ def test_other_values_of_leaves_are_made_monotone() -> None:
 
 
 @pytest.mark.parametrize("depth_wise", [False, True])
-def test_only_features_of_one_group_meet(depth_wise: bool) -> None:
+def test_a_path_has_only_features_of_one_group(depth_wise: bool) -> None:
     X, g, h = make_data(7, 2000, 5)
     groups = [[0, 1], [1, 2], [3, 4]]
     tree = grow(X, g, h, Rules(max_leaves=40, depth_wise=depth_wise), interaction_groups=groups)
@@ -152,13 +152,13 @@ def test_only_features_of_one_group_meet(depth_wise: bool) -> None:
 
 
 @pytest.mark.parametrize("most", [1, 2])
-def test_only_so_many_features_meet(most: int) -> None:
+def test_a_path_has_at_most_max_interaction_order_features(most: int) -> None:
     X, g, h = make_data(8, 2000, 5)
     tree = grow(X, g, h, Rules(max_leaves=40), max_interaction_order=most)
     assert max(len(p) for p in paths(tree)) == most
 
 
-def test_one_group_of_all_changes_nothing() -> None:
+def test_one_group_of_all_features_changes_nothing() -> None:
     X, g, h = make_data(9, 500, 3)
     rules = Rules(max_leaves=15)
     assert same_trees(grow(X, g, h, rules), grow(X, g, h, rules, interaction_groups=[[0, 1, 2]]))
@@ -167,8 +167,8 @@ def test_one_group_of_all_changes_nothing() -> None:
 # --- smoothing ---------------------------------------------------------------------------------
 
 
-def test_path_smoothing_is_a_pull_towards_the_parent() -> None:
-    """w = -(G - s u) / (H + λ + s), and the gain is what the whole objective falls by."""
+def test_path_smoothing_shrinks_towards_the_parent() -> None:
+    """w = -(G - s u) / (H + λ + s), and the gain is the decrease of the whole objective."""
     X, g, h = make_data(10, 200)
     s, l2 = 5.0, 1.0
     tree = grow(X, g, h, Rules(max_leaves=6, l2=l2), path_smoothing=s)
@@ -211,7 +211,7 @@ def test_random_thresholds_lie_between_the_values_of_the_node() -> None:
 def test_random_subsets_of_categories_do_not_depend_on_the_search() -> None:
     X, g, h = make_data(12, 400)
     workers = Workers(1)
-    bins, _ = bin_levels(workers, X, [8, 8, 0])
+    bins, _ = bin_categories(workers, X, [8, 8, 0])
     rules = Rules(max_leaves=10)
     growths = [
         Growth(workers, bins, None, rules, few_rows=few, random_thresholds=True)
@@ -220,10 +220,10 @@ def test_random_subsets_of_categories_do_not_depend_on_the_search() -> None:
     assert same_trees(*(growth.grow(g, h) for growth in growths))
 
 
-# --- forced splits, prices, weights ------------------------------------------------------------
+# --- forced splits, feature penalties, feature weights -----------------------------------------
 
 
-def test_trees_begin_with_what_is_forced() -> None:
+def test_trees_begin_with_the_forced_splits() -> None:
     X, g, h = make_data(13, 500)
     workers = Workers(1)
     bins, cuts = bin_table(workers, X)
@@ -241,7 +241,7 @@ def test_trees_begin_with_what_is_forced() -> None:
         assert (tree.feature >= 0).sum() == 7
 
 
-def test_a_forced_split_that_leaves_a_side_empty_is_not_made() -> None:
+def test_a_forced_split_with_an_empty_side_is_not_made() -> None:
     X, g, h = make_data(14, 500)
     X[:, 2] = np.where(np.arange(500) < 490, 0.0, X[:, 2])
     rules = Rules(max_leaves=8, min_samples_leaf=20.0)
@@ -249,7 +249,7 @@ def test_a_forced_split_that_leaves_a_side_empty_is_not_made() -> None:
     assert same_trees(grow(X, g, h, rules, **more), grow(X, g, h, rules))
 
 
-def test_the_first_use_of_a_feature_has_a_price() -> None:
+def test_the_first_use_of_a_feature_has_a_penalty() -> None:
     X, g, h = make_data(15, 400)
     rules = Rules(max_leaves=2)
     free = grow(X, g, h, rules)
@@ -271,7 +271,7 @@ def test_the_first_use_of_a_feature_has_a_price() -> None:
     assert b.gain[0] == pytest.approx(gain, rel=1e-6)
 
 
-def test_columns_are_drawn_by_weight() -> None:
+def test_features_are_drawn_by_weight() -> None:
     X, g, h = make_data(16, 300, 4)
     workers = Workers(1)
     bins, _ = bin_table(workers, X)

@@ -1,4 +1,4 @@
-"""Cuts separate the values that they should, in float64 and in float32."""
+"""Cuts separate neighbouring values, in float64 and in float32."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def single(x: float) -> float:
 @example(1.0 + 2**-30, 1.0 + 2**-22)
 @example(3.4e38, 3.5e38)
 @example(16777216.0, 16777217.0)
-def test_a_cut_has_both_values_on_their_sides(a: float, b: float) -> None:
+def test_a_cut_separates_both_values(a: float, b: float) -> None:
     a, b = min(a, b), max(a, b)
     if a == b:
         return
@@ -52,7 +52,7 @@ def test_a_cut_has_both_values_on_their_sides(a: float, b: float) -> None:
 
 @settings(max_examples=300)
 @given(numbers.filter(lambda x: x < LARGEST), st.integers(1, 40))
-def test_a_cut_has_neighbouring_floats_on_their_sides(a: float, steps: int) -> None:
+def test_a_cut_separates_neighbouring_floats(a: float, steps: int) -> None:
     b = a
     for _ in range(steps):
         b = float(np.nextafter(b, np.inf))
@@ -97,7 +97,7 @@ def test_cuts_equal_the_reference(workers: Workers, name: str, dtype: type, weig
 
 
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
-def test_cuts_of_many_columns_are_those_of_each(workers: Workers, weights: str) -> None:
+def test_cuts_of_many_columns_equal_those_of_each_column(workers: Workers, weights: str) -> None:
     rng = np.random.default_rng(12)
     n = 1_100
     columns = [make(rng, n) for make in COLUMNS.values()] + [rng.normal(size=n) for _ in range(9)]
@@ -128,7 +128,7 @@ def test_cuts_of_any_column_separate_its_neighbours(values: list[float], max_bin
         assert len(cuts) == max(len(present) - 1, 0)
 
 
-def test_a_whole_weight_is_that_many_copies(workers: Workers) -> None:
+def test_an_integer_weight_equals_copies(workers: Workers) -> None:
     rng = np.random.default_rng(3)
     x, weight = rng.normal(size=500), rng.integers(1, 6, 500)
     (once,) = cuts_of(workers, x[:, np.newaxis], weight.astype(float), 32)
@@ -136,7 +136,7 @@ def test_a_whole_weight_is_that_many_copies(workers: Workers) -> None:
     np.testing.assert_array_equal(once, copied)
 
 
-def test_bins_of_a_smooth_column_hold_about_equal_shares(workers: Workers) -> None:
+def test_bins_of_a_continuous_column_have_about_equal_shares(workers: Workers) -> None:
     x = np.random.default_rng(0).normal(size=20_000)
     (cuts,) = cuts_of(workers, x[:, np.newaxis], None, 100)
     share = np.bincount(np.searchsorted(cuts, x)) / len(x)
@@ -153,4 +153,4 @@ def test_cuts_from_a_sample_do_not_depend_on_threads_or_columns(threads: int) ->
     np.testing.assert_array_equal(cuts[1], alone)
     (full,) = learn_cuts(Workers(1), Columns([X[:, 1]]), None, 50, 100_000, 7)
     assert not np.array_equal(cuts[1], full)  # it was a sample,
-    assert np.abs(cuts[1][5:-5] - full[5:-5]).max() < 0.2  # and a fair one
+    assert np.abs(cuts[1][5:-5] - full[5:-5]).max() < 0.2  # and a representative one

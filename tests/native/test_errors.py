@@ -1,6 +1,6 @@
 """Wrong arguments raise TypeError or ValueError: no crash, no read out of bounds.
 
-Each call runs in a forked child, so that a crash is one failed test and not the end of all.
+Each call runs in a forked child, so that a crash is one failed test and not the end of the run.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def add_another_tree() -> None:
 
 
 def forest(**wrong: Any) -> Forest:
-    """Make a stump, with something wrong with it."""
+    """Return a stump, with one invalid array."""
     arrays: dict[str, Any] = {
         "start": np.array([0, 3], dtype=np.uint64),
         "feature": np.array([1, -1, -1], dtype=np.int32),
@@ -162,7 +162,7 @@ CALLS: dict[str, Call] = {
     ),
     "a negative number of rows": lambda: Gradients(-1),
     # trees
-    "a rule nobody knows": lambda: TreeRules({"max_leafs": 3}),
+    "an unknown rule": lambda: TreeRules({"max_leafs": 3}),
     "rules as text": lambda: rules_of(Rules(max_leaves="many")),  # type: ignore[arg-type]
     "a negative number of leaves": lambda: rules_of(Rules(max_leaves=-2)),
     "too few weights for a tree": lambda: grower(ONES[1:]),
@@ -174,8 +174,8 @@ CALLS: dict[str, Call] = {
     "gradients of fewer rows": lambda: grower().grow(filled(N - 1), None, 0, 0),
     "gradients of more rows": lambda: grower().grow(filled(N + 1), None, 0, 0),
     "gradients that were never filled": lambda: grower().grow(Gradients(N), None, 0, 0),
-    "gradients that were used up": grow_twice,
-    "a bag of nothing": lambda: grown(np.empty(0, dtype=np.uint32)),
+    "gradients after growing": grow_twice,
+    "an empty bag": lambda: grown(np.empty(0, dtype=np.uint32)),
     "a bag as int64": lambda: grown(np.arange(5)),
     "a bag of rows that do not exist": lambda: grown(np.array([1 << 31], dtype=np.uint32)),
     "a bag larger than the table": lambda: grown(np.zeros(10 * N, dtype=np.uint32)),
@@ -200,7 +200,7 @@ CALLS: dict[str, Call] = {
     "a child before its parent": lambda: forest(left=[0, -1, -1]),
     "a child that is both": lambda: forest(left=[2, -1, -1]),
     "a negative child": lambda: forest(left=[-1, -1, -1]),
-    "a node that nobody leads to": lambda: forest(feature=[-1, -1, -1]),
+    "a node without a parent": lambda: forest(feature=[-1, -1, -1]),
     "a node that two splits lead to": lambda: forest(
         start=[0, 5],
         feature=[0, 0, -1, -1, -1],
@@ -236,30 +236,30 @@ CALLS: dict[str, Call] = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_wrong_arguments_are_refused(name: str, in_child: Callable[[Call], Any]) -> None:
-    def question() -> str:
+def test_invalid_arguments_are_refused(name: str, in_child: Callable[[Call], Any]) -> None:
+    def call_it() -> str:
         CALLS[name]()
         return "no error"
 
-    assert in_child(question) in ("TypeError", "ValueError", "RuntimeError", "IndexError")
+    assert in_child(call_it) in ("TypeError", "ValueError", "RuntimeError", "IndexError")
 
 
-def test_a_column_between_other_bytes_is_refused_or_read(
+def test_a_misaligned_column_is_refused_or_read(
     in_child: Callable[[Call], Any],
 ) -> None:
     # A field of a packed record: its stride is no multiple of its size.
     cuts = [np.array([0.0])]
 
-    def question() -> list[int]:
+    def call_it() -> list[int]:
         packed_field[:] = np.arange(9.0) - 4
         return [int(c) for c in Bins(W, Columns([packed_field]), cuts).codes()[:, 0]]
 
-    assert in_child(question) in ("TypeError", "ValueError", [0] * 5 + [1] * 4)
+    assert in_child(call_it) in ("TypeError", "ValueError", [0] * 5 + [1] * 4)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2])
-def test_tables_of_hardly_any_rows_are_served(rows: int, in_child: Callable[[Call], Any]) -> None:
-    def question() -> tuple[int, list[float]]:
+def test_tables_of_very_few_rows_work(rows: int, in_child: Callable[[Call], Any]) -> None:
+    def call_it() -> tuple[int, list[float]]:
         bins, _ = bin_table(W, np.zeros((rows, 2)))
         growth = Growth(W, bins, None, Rules())
         tree = growth.grow(np.ones(rows), np.ones(rows))
@@ -267,4 +267,4 @@ def test_tables_of_hardly_any_rows_are_served(rows: int, in_child: Callable[[Cal
         growth.grower.add_scores(growth.grown, tree.value, scores)
         return len(tree.feature), scores.tolist()
 
-    assert in_child(question) == (1, [-1.0] * rows)
+    assert in_child(call_it) == (1, [-1.0] * rows)

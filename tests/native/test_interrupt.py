@@ -23,7 +23,7 @@ Y = RNG.normal(size=300_000)
 
 
 def long_fit(n_jobs: int = 1) -> None:
-    """Do what takes many seconds."""
+    """Run a fit that takes many seconds."""
     DecisionTreeRegressor(criterion="absolute_error", n_jobs=n_jobs).fit(X, Y)
 
 
@@ -70,12 +70,12 @@ def test_set_cancellation_takes_a_cancellation_only() -> None:
 
 
 class AlarmError(Exception):
-    """What the handler raises."""
+    """Raised by the signal handler."""
 
 
 @pytest.fixture
 def alarm() -> Iterator[list[int]]:
-    """Rings every 0.2 seconds; the second time, the handler raises."""
+    """Raise an alarm every 0.2 seconds; the second time, the handler raises."""
     rung: list[int] = []
 
     def ring(*_: Any) -> None:
@@ -91,7 +91,7 @@ def alarm() -> Iterator[list[int]]:
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_the_exception_of_a_signal_handler_ends_a_call_and_a_quiet_one_does_not(
+def test_a_raising_signal_handler_ends_a_call_and_a_silent_one_does_not(
     n_jobs: int, alarm: list[int]
 ) -> None:
     with pytest.raises(AlarmError):

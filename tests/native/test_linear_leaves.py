@@ -1,4 +1,4 @@
-"""Linear leaves: evaluated by every way to predict, and fitted as the slow reference does."""
+"""Linear leaves: predictions by every method, and fits equal to the slow reference."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model_samples import random_tree, with_lines
+from model_samples import random_tree, with_linear_leaves
 from reference import tree as reference
 from reference.core import bin_table, forest_of, rules_of
-from reference.lines import fit_line, path_features
+from reference.linear_leaves import fit_linear_leaf, path_features
 from reference.tree import Rules, leaf_of
 from stagewise._native import Columns, Gradients, Grower, LeafModels, Workers, supported_isas
 from stagewise.learners.tree_learner import tree_of
@@ -41,7 +41,7 @@ def odd_table(rng: np.random.Generator, n: int, features: int) -> Vector:
     st.sampled_from([np.float32, np.float64]),
     st.sampled_from(supported_isas()),
 )
-def test_a_forest_predicts_as_documented(
+def test_predictions_of_a_forest_equal_the_documented_formula(
     seed: int, n: int, outputs: int, splits: int, dtype: type, isa: str
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -49,7 +49,8 @@ def test_a_forest_predicts_as_documented(
         X = odd_table(rng, n, 4).astype(dtype)
     trees = [random_tree(rng, 4, int(rng.integers(splits + 1))) for _ in range(2 * outputs)]
     trees = [
-        with_lines(tree, 4, rng) for tree in [*trees, *[random_tree(rng, 4, splits)] * outputs]
+        with_linear_leaves(tree, 4, rng)
+        for tree in [*trees, *[random_tree(rng, 4, splits)] * outputs]
     ]
     start = rng.normal(size=n * outputs)
     expected = start.copy().reshape(n, outputs)
@@ -66,7 +67,7 @@ def test_a_forest_predicts_as_documented(
 
 
 class Fitted:
-    """A tree grown on a table, and lines for it."""
+    """A tree grown on a table, and its linear leaves."""
 
     def __init__(
         self,
@@ -113,7 +114,7 @@ def regression(seed: int, n: int) -> tuple[Vector, Vector, Vector]:
     h = rng.uniform(0.25, 1.0, size=n)
     X[rng.random(X.shape) < 0.03] = np.nan
     X[rng.random(X.shape) < 0.01] = np.inf
-    # As the core keeps them.
+    # As stored in the core.
     return X, g.astype(np.float32).astype(float), h.astype(np.float32).astype(float)
 
 
@@ -121,7 +122,7 @@ def regression(seed: int, n: int) -> tuple[Vector, Vector, Vector]:
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("l2", [0.0, 0.1, 30.0])
 @pytest.mark.parametrize("bound", [0.0, 1.0])
-def test_linear_leaves_are_those_of_least_squares(monotone, weighted, l2, bound):
+def test_linear_leaves_equal_least_squares(monotone, weighted, l2, bound):
     X, g, h = regression(1, 1500)
     weight = np.random.default_rng(2).integers(1, 4, len(X)).astype(float) if weighted else None
     fit = Fitted(X, g, h, weight, l2=l2, bound=bound, monotone=monotone)
@@ -136,7 +137,7 @@ def test_linear_leaves_are_those_of_least_squares(monotone, weighted, l2, bound)
         rows, features = leaf == node, path_features(fit.tree, node, set(range(4)))
         direction = np.array([(monotone or [0] * 4)[f] for f in features])
         own = (X[rows][:, features], (w * g)[rows], (w * h)[rows], w[rows])
-        expected = fit_line(*own, l2, bound, direction)
+        expected = fit_linear_leaf(*own, l2, bound, direction)
         assert (node in found) == (expected is not None)
         if expected is None:
             continue
@@ -149,7 +150,7 @@ def test_linear_leaves_are_those_of_least_squares(monotone, weighted, l2, bound)
         assert bool(lines.complete[i]) == expected.complete.all()
         sums = [(w * d)[rows][expected.complete].sum() for d in (g, h)]
         np.testing.assert_allclose([lines.gradient[i], lines.hessian[i]], sums, rtol=1e-9)
-        # The tree's own λ is 0 here, and nobody pulls towards a parent.
+        # The tree's own λ is 0 here, and there is no path smoothing.
         if monotone is None:
             np.testing.assert_allclose(lines.newton[i], -sums[0] / sums[1], rtol=1e-9)
 
@@ -200,7 +201,7 @@ def test_linear_leaves_of_other_trees_or_rows_are_refused():
     fit = Fitted(X, g, h)
     lines, score = fit.complete(), np.zeros(300)
     arrays = fit.tree.linear_leaves.arrays()
-    with pytest.raises(ValueError, match="lines need the values"):
+    with pytest.raises(ValueError, match="linear leaves need the values"):
         fit.grower.add_scores(fit.grown, fit.tree.value, score, lines, None)
     with pytest.raises(ValueError, match="other rows"):
         fit.grower.add_scores(fit.grown, fit.tree.value, score, lines, Columns(X[:-1]))

@@ -1,6 +1,6 @@
-"""The losses' kernels equal the formulas in float64.
+"""The native losses equal the formulas in float64.
 
-Kernels compute in float32: a gradient of size 1 is right to 6e-8, a little less after exp.
+Kernels compute in float32: a gradient of size 1 is accurate to 6e-8, a little less after exp.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def weighted_sum(values: Vector, weight: Vector | None) -> float:
 
 
 def check(
-    gradients: Gradients, total: float, expected: losses.Answer, weight: Vector | None
+    gradients: Gradients, total: float, expected: losses.Derivatives, weight: Vector | None
 ) -> None:
     loss, gradient, hessian = expected
     g, h = pairs(gradients)
@@ -80,7 +80,7 @@ def test_squared_error_equals_the_formula(workers: Workers, n: int, weighted: bo
 def test_absolute_error_equals_the_formula(workers: Workers, n: int, weighted: bool) -> None:
     rng = np.random.default_rng(n)
     y = rng.integers(-2, 3, n).astype(float)
-    score = rng.integers(-2, 3, n).astype(float)  # so that y = F happens
+    score = rng.integers(-2, 3, n).astype(float)  # so that y = F occurs
     weight = weights_of(rng, n, weighted)
     gradients = Gradients(n)
     total = gradients.absolute(workers, y, score, weight)
@@ -100,12 +100,12 @@ def test_absolute_error_equals_the_formula(workers: Workers, n: int, weighted: b
         ("tweedie", (1.9,)),
     ],
 )
-def test_a_loss_of_numbers_equals_the_formula(
+def test_a_regression_loss_equals_the_formula(
     workers: Workers, name: str, own: tuple[float, ...], n: int, weighted: bool
 ) -> None:
     rng = np.random.default_rng(n)
     y = rng.integers(0, 4, n) / 2 + (0.5 if name == "gamma" else 0.0)
-    score = rng.integers(-6, 6, n) / 4  # so that y = F happens
+    score = rng.integers(-6, 6, n) / 4  # so that y = F occurs
     weight = weights_of(rng, n, weighted)
     gradients = Gradients(n)
     total = getattr(gradients, name)(workers, y, score, weight, *own)
@@ -124,7 +124,7 @@ def test_exponential_loss_equals_the_formula(workers: Workers, n: int, weighted:
 
 
 @pytest.mark.parametrize("name", ["poisson", "gamma", "tweedie", "exponential"])
-def test_no_score_makes_a_derivative_infinite(workers: Workers, name: str) -> None:
+def test_derivatives_are_finite_for_any_score(workers: Workers, name: str) -> None:
     score = np.array([-1e300, -1e4, -88.0, 88.0, 1e4, 1e300])
     y = np.ones(6, dtype=np.int32 if name == "exponential" else np.float64)
     own = (1.5,) if name == "tweedie" else ()
@@ -149,8 +149,8 @@ def test_logistic_loss_equals_the_formula(workers: Workers, n: int, weighted: bo
 
 @settings(max_examples=500, deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20))
-def test_logistic_gradients_keep_their_digits_far_out(scores: list[float]) -> None:
-    # F = 40 for a row of the right class: p - y is 4e-18, not 0. Beyond 87 floats end.
+def test_logistic_gradients_are_accurate_for_large_scores(scores: list[float]) -> None:
+    # F = 40 for a row of the right class: p - y is 4e-18, not 0. Beyond 87 float32 underflows.
     score = np.array(scores)
     y = (np.arange(len(score)) % 2).astype(np.int32)
     gradients = Gradients(len(score))
@@ -158,7 +158,7 @@ def test_logistic_gradients_keep_their_digits_far_out(scores: list[float]) -> No
     loss, gradient, hessian = losses.logistic(y, score)
     g, h = pairs(gradients)
     near = np.abs(score) < 80
-    # float32 holds F to 6e-8 of itself, and e^F to as much times |F|.
+    # float32 has F to 6e-8 of itself, and e^F to as much times |F|.
     np.testing.assert_allclose(g[near], gradient[near], rtol=1e-5)
     np.testing.assert_allclose(h[near], hessian[near], rtol=1e-5)
     np.testing.assert_allclose(g, gradient, atol=1e-6)
@@ -186,7 +186,7 @@ def test_softmax_equals_the_formula(workers: Workers, n: int, outputs: int, weig
         np.testing.assert_allclose(h, hessian[:, k], atol=1e-6)
 
 
-def test_softmax_of_enormous_scores_stays_finite(workers: Workers) -> None:
+def test_softmax_of_very_large_scores_is_finite(workers: Workers) -> None:
     scores = np.array([[1e6, -1e6, 0.0], [-1e6, 1e6, 0.0], [0.0, 0.0, 1e30]])
     y = np.array([0, 0, 2], dtype=np.int32)
     state = np.empty(6, dtype=np.float32)
@@ -211,25 +211,28 @@ def test_given_gradients_are_kept(workers: Workers) -> None:
 
 
 def fill_all(workers: Workers, n: int, weight: Vector | None) -> list[Any]:
-    """Run every kernel and return all numbers it gives."""
+    """Run every kernel and return all its results."""
     rng = np.random.default_rng(n)
     y, score = rng.normal(size=n), rng.normal(size=n) * 5
     labels, scores = rng.integers(0, 3, n).astype(np.int32), rng.normal(size=3 * n) * 5
     gradients, state = Gradients(n), np.empty(2 * n, dtype=np.float32)
-    answers: list[Any] = []
-    answers += [gradients.squared(workers, y, score, weight), gradients.pairs().tobytes()]
-    answers += [gradients.absolute(workers, y, score, weight), gradients.pairs().tobytes()]
+    results: list[Any] = []
+    results += [gradients.squared(workers, y, score, weight), gradients.pairs().tobytes()]
+    results += [gradients.absolute(workers, y, score, weight), gradients.pairs().tobytes()]
     for name, own in [("quantile", 0.2), ("huber", 0.5), ("poisson", 0.0), ("gamma", 0.0)]:
-        answers.append(getattr(gradients, name)(workers, np.abs(y), score, weight, own))
-        answers.append(gradients.pairs().tobytes())
-    answers.append(gradients.tweedie(workers, np.abs(y), score, weight, 1.4))
-    answers.append(gradients.pairs().tobytes())
+        results.append(getattr(gradients, name)(workers, np.abs(y), score, weight, own))
+        results.append(gradients.pairs().tobytes())
+    results.append(gradients.tweedie(workers, np.abs(y), score, weight, 1.4))
+    results.append(gradients.pairs().tobytes())
     binary = np.minimum(labels, 1)
-    answers += [gradients.logistic(workers, binary, score, weight), gradients.pairs().tobytes()]
-    answers += [gradients.exponential(workers, binary, score, weight), gradients.pairs().tobytes()]
-    answers += [softmax_state(workers, labels, scores, weight, 3, state), state.tobytes()]
+    results += [gradients.logistic(workers, binary, score, weight), gradients.pairs().tobytes()]
+    results += [
+        gradients.exponential(workers, binary, score, weight),
+        gradients.pairs().tobytes(),
+    ]
+    results += [softmax_state(workers, labels, scores, weight, 3, state), state.tobytes()]
     gradients.softmax(workers, labels, scores[:n], state, 0, weight)
-    return [*answers, gradients.pairs().tobytes()]
+    return [*results, gradients.pairs().tobytes()]
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -287,12 +290,12 @@ def test_a_loss_in_python_equals_the_formula(name: str) -> None:
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", LOSSES)
-def test_a_loss_with_a_kernel_is_bound_as_one_without(
+def test_a_loss_with_a_kernel_is_bound_like_one_without(
     workers: Workers, name: str, weighted: bool
 ) -> None:
     loss, _ = LOSSES[name]
     y, score = loss_rows(loss, 2_000)
-    # Only a bound Huber loss knows the weights that its width depends on.
+    # Only a bound Huber loss has the weights that its width depends on.
     weight = weights_of(np.random.default_rng(1), 2_000, weighted and name != "huber")
     fast, slow = loss.bind(workers, y, weight), Loss.bind(loss, workers, y, weight)
     score = np.asfortranarray(score.reshape(len(y), -1))
@@ -303,10 +306,8 @@ def test_a_loss_with_a_kernel_is_bound_as_one_without(
         )
 
 
-@pytest.mark.parametrize(
-    "name", sorted(set(LOSSES) - {"huber"})
-)  # whose width moves with the scores
-def test_derivatives_are_those_of_the_loss(name: str) -> None:
+@pytest.mark.parametrize("name", sorted(set(LOSSES) - {"huber"}))  # its width depends on the scores
+def test_derivatives_equal_differences_of_the_loss(name: str) -> None:
     loss, _ = LOSSES[name]
     y, score = loss_rows(loss, 200)
     gradient, hessian = loss.derivatives(y, score)
@@ -324,7 +325,7 @@ def test_derivatives_are_those_of_the_loss(name: str) -> None:
 
 
 class OnlyLoss(Loss):
-    """Another loss, of which only the value is known."""
+    """Another loss, with only its value implemented."""
 
     def __init__(self, loss: Loss) -> None:
         self._loss, self.n_outputs = loss, loss.n_outputs
@@ -334,7 +335,7 @@ class OnlyLoss(Loss):
 
 
 @pytest.mark.parametrize("name", sorted(set(LOSSES) - HESSIAN_BY_CONVENTION))
-def test_derivatives_are_found_numerically(name: str) -> None:
+def test_numerical_derivatives_equal_the_analytic_ones(name: str) -> None:
     loss, _ = LOSSES[name]
     y, score = loss_rows(loss, 200)
     found = OnlyLoss(loss).derivatives(y, score)
@@ -343,7 +344,7 @@ def test_derivatives_are_found_numerically(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["squared_error", "poisson", "gamma", "tweedie"])
-def test_the_best_constant_is_found_numerically(name: str) -> None:
+def test_the_numerical_best_constant_equals_the_analytic_one(name: str) -> None:
     loss, _ = LOSSES[name]
     y, _ = loss_rows(loss, 301)
     weight = np.random.default_rng(3).random(301)
@@ -368,7 +369,7 @@ def test_a_loss_that_is_not_convex_is_refused() -> None:
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", sorted(set(LOSSES) - {"huber"}))  # it starts at the median
-def test_no_constant_is_better_than_the_best(name: str, weighted: bool) -> None:
+def test_no_constant_has_a_smaller_loss_than_best_constant(name: str, weighted: bool) -> None:
     loss, _ = LOSSES[name]
     y, _ = loss_rows(loss, 301)
     weight = weights_of(np.random.default_rng(2), 301, weighted)

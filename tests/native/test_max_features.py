@@ -1,4 +1,4 @@
-"""Feature sampling: a tree, a depth, a node use no more than their share of the features."""
+"""Feature sampling: a tree, a depth and a node use at most their share of the features."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RULES = Rules(max_leaves=40)
 
 @pytest.fixture(scope="module")
 def problem(workers: Workers) -> tuple[Bins, npt.NDArray[np.float64]]:
-    """Every feature is as good as any other, so an allowed one is soon used."""
+    """All features are equally good, so every allowed one is soon used."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N, FEATURES))
     return bin_table(workers, X)[0], X.sum(axis=1) + rng.normal(size=N)
@@ -39,7 +39,7 @@ def used(tree: Tree) -> set[int]:
 
 
 @pytest.mark.parametrize("few_rows", [0, ALL_ROWS])
-def test_a_tree_uses_only_its_share(
+def test_a_tree_uses_at_most_its_share(
     workers: Workers, problem: tuple[Bins, npt.NDArray[np.float64]], few_rows: int
 ) -> None:
     bins, gradient = problem
@@ -49,7 +49,7 @@ def test_a_tree_uses_only_its_share(
     assert set().union(*sets) == set(range(FEATURES))
 
 
-def test_a_depth_uses_only_its_share(
+def test_a_depth_uses_at_most_its_share(
     workers: Workers, problem: tuple[Bins, npt.NDArray[np.float64]]
 ) -> None:
     bins, gradient = problem
@@ -57,15 +57,15 @@ def test_a_depth_uses_only_its_share(
     seen: set[int] = set()
     for t in range(10):
         tree = growth.grow(gradient, np.ones(N), None, 5, t)
-        levels = depths(tree)
-        for level in range(levels.max()):
-            inner = (levels == level) & (tree.feature >= 0)
+        depth_of = depths(tree)
+        for d in range(depth_of.max()):
+            inner = (depth_of == d) & (tree.feature >= 0)
             assert len(set(tree.feature[inner].tolist())) <= 3
         seen |= used(tree)
     assert len(seen) > 6
 
 
-def test_a_node_uses_only_its_share_of_what_its_tree_may_use(
+def test_a_node_uses_at_most_its_share_of_the_features_of_its_tree(
     workers: Workers, problem: tuple[Bins, npt.NDArray[np.float64]]
 ) -> None:
     bins, gradient = problem
@@ -78,14 +78,14 @@ def test_a_node_uses_only_its_share_of_what_its_tree_may_use(
         max_features_per_level=0.5,
         max_features=0.34,
     )
-    for t in range(10):  # 12 features, 6 a tree, 3 a level, 1 a node
+    for t in range(10):  # 12 features, 6 per tree, 3 per depth, 1 per node
         tree = growth.grow(gradient, np.ones(N), None, 5, t)
         assert len(used(tree)) <= 6
         roots = {int(growth.grow(gradient, np.ones(N), None, s, t).feature[0]) for s in range(20)}
         assert len(roots) > 3  # one feature drawn at random for each root
 
 
-def test_a_tree_of_some_features_is_the_tree_on_these_alone(workers: Workers) -> None:
+def test_a_tree_of_some_features_equals_the_tree_on_these_alone(workers: Workers) -> None:
     rng = np.random.default_rng(2)
     X = rng.integers(0, 5, (60, 6)).astype(float)
     gradient = rng.integers(-999, 999, 60) / 256
@@ -105,7 +105,7 @@ def test_a_tree_of_some_features_is_the_tree_on_these_alone(workers: Workers) ->
 @pytest.mark.parametrize(
     "share", ["max_features_per_tree", "max_features_per_level", "max_features"]
 )
-def test_the_draw_depends_on_seed_and_tree_number_alone(
+def test_the_draw_depends_on_seed_and_tree_number_only(
     workers: Workers, problem: tuple[Bins, npt.NDArray[np.float64]], share: str
 ) -> None:
     bins, gradient = problem
@@ -127,7 +127,7 @@ def test_a_tiny_share_is_one_feature(
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_column_comes_back_as_doubles(dtype: type) -> None:
+def test_a_column_is_returned_as_float64(dtype: type) -> None:
     X = np.arange(24, dtype=dtype).reshape(6, 4)[::-1, ::2]
     rows = np.array([4, 0, 0], dtype=np.uint32)
     for columns in (Columns(X), Columns([X[:, 0], X[:, 1]])):
@@ -140,7 +140,7 @@ def test_a_column_comes_back_as_doubles(dtype: type) -> None:
 
 
 def shuffled(features: int, wanted: int, tree: int) -> npt.NDArray[np.intp]:
-    """Choose by a shuffle, whose first part is chosen or, if that is the smaller one, left out."""
+    """Choose by a shuffle; its first part is chosen or, if that is the smaller part, left out."""
     out = 2 * wanted > features
     first = features - wanted if out else wanted
     order = list(range(features))
@@ -151,7 +151,7 @@ def shuffled(features: int, wanted: int, tree: int) -> npt.NDArray[np.intp]:
 
 
 @pytest.mark.parametrize("share", [0.0005, 0.01, 0.3, 0.5, 0.7, 0.995])
-def test_the_features_of_a_shuffle_are_chosen(workers: Workers, share: float) -> None:
+def test_the_chosen_features_are_those_of_a_shuffle(workers: Workers, share: float) -> None:
     rng = np.random.default_rng(7)
     n, features = 200, 1500
     X = rng.integers(0, 2, (n, features)).astype(float)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeRegressor
 
 from reference import median_tree
-from reference.core import Growth, bin_levels, rules_of, same_trees
+from reference.core import Growth, bin_categories, rules_of, same_trees
 from reference.tree import Rules, leaf_of
 from stagewise._native import Bins, Columns, Gradients, Grower, Workers
 from stagewise.data.bins import rank_values
@@ -25,16 +25,21 @@ TABLES = ["bins", "ranks"]
 
 
 class Data:
-    """Numbers with equal and missing values, and perhaps a category."""
+    """Numbers with equal and missing values, and optionally a category."""
 
     def __init__(
-        self, seed: int, n: int = 60, levels: int = 0, weights: str = "none", ties: bool = True
+        self,
+        seed: int,
+        n: int = 60,
+        n_categories: int = 0,
+        weights: str = "none",
+        ties: bool = True,
     ) -> None:
         rng = np.random.default_rng([seed, 7])
         self.X = rng.integers(0, 9, (n, 3)) / 2
-        self.levels = (0, 0, levels)
-        if levels:
-            self.X[:, 2] = rng.integers(0, levels, n)
+        self.n_categories = (0, 0, n_categories)
+        if n_categories:
+            self.X[:, 2] = rng.integers(0, n_categories, n)
         y = self.X[:, 0] - np.cos(self.X[:, 2] * 3) * 2 + rng.standard_cauchy(n)
         self.y = np.round(y * 4) / 4 if ties else y
         self.X[rng.random(self.X.shape) < 0.12] = np.nan
@@ -50,11 +55,11 @@ class Data:
         workers = workers or Workers(1)
         made: Bins
         if table == "ranks":
-            made = rank_values(workers, Columns(self.X), self.levels)
-            _, codings = bin_levels(workers, self.X, self.levels)
+            made = rank_values(workers, Columns(self.X), self.n_categories)
+            _, codings = bin_categories(workers, self.X, self.n_categories)
             self.cuts = [c if c.dtype == np.uint32 else None for c in codings]
         else:
-            made, self.cuts = bin_levels(workers, self.X, self.levels)
+            made, self.cuts = bin_categories(workers, self.X, self.n_categories)
         named = {"criterion": "absolute_error", "target": self.y, **more}
         return Growth(workers, made, self.weight, rules, **named)
 
@@ -68,7 +73,7 @@ def assert_same(data: Data, tree: Tree, expected: Tree) -> None:
     np.testing.assert_allclose(tree.value, expected.value, rtol=1e-12)
     np.testing.assert_allclose(tree.gain, expected.gain, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(tree.cover, expected.cover)
-    own, other = ([leaf_of(t, row, data.levels) for row in data.X] for t in (tree, expected))
+    own, other = ([leaf_of(t, row, data.n_categories) for row in data.X] for t in (tree, expected))
     counted = np.ones(len(data.y), dtype=bool) if data.weight is None else data.weight > 0
     np.testing.assert_array_equal(np.array(own)[counted], np.array(other)[counted])
 
@@ -79,16 +84,18 @@ RULES = {
     "shallow": Rules(max_depth=2),
     "heavy leaves": Rules(min_samples_leaf=6),
     "large gains": Rules(min_gain=6.0),
-    "by levels": Rules(max_leaves=7, depth_wise=True),
+    "depth-wise": Rules(max_leaves=7, depth_wise=True),
 }
 
 
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
 @pytest.mark.parametrize("name", RULES)
-@pytest.mark.parametrize("levels", [0, 3, 12])
-def test_a_tree_is_that_of_brute_force(name: str, weights: str, table: str, levels: int) -> None:
-    data = Data(len(name), levels=levels, weights=weights)
+@pytest.mark.parametrize("n_categories", [0, 3, 12])
+def test_a_tree_equals_that_of_brute_force(
+    name: str, weights: str, table: str, n_categories: int
+) -> None:
+    data = Data(len(name), n_categories=n_categories, weights=weights)
     tree = data.grow(table, RULES[name])
     expected = median_tree.grow(data.X, data.y, data.weight, data.cuts, RULES[name])
     assert_same(data, tree, expected)
@@ -111,7 +118,7 @@ def test_any_small_problem_gives_the_brute_force_tree(
     assert_same(data, tree, median_tree.grow(data.X, data.y, data.weight, data.cuts, rules))
 
 
-def test_a_bag_is_a_table_of_its_own() -> None:
+def test_a_bag_equals_a_table_of_its_rows() -> None:
     data = Data(3, 80)
     bag = np.arange(0, 80, 2, dtype=np.uint32)
     for table in TABLES:
@@ -121,7 +128,7 @@ def test_a_bag_is_a_table_of_its_own() -> None:
             np.testing.assert_allclose(getattr(tree, name), getattr(expected, name), rtol=1e-9)
 
 
-def test_splits_are_those_of_scikit_learn() -> None:
+def test_splits_equal_those_of_scikit_learn() -> None:
     for seed in range(3):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(250, 3)).astype(np.float32)
@@ -140,7 +147,7 @@ def test_splits_are_those_of_scikit_learn() -> None:
             theirs = other.tree_
             nodes = [(0, 0)]
             for node, number in nodes:
-                if theirs.n_node_samples[number] < 10:  # all features may say the same of them
+                if theirs.n_node_samples[number] < 10:  # several features may have the same gain
                     continue
                 assert tree.feature[node] == max(-1, theirs.feature[number])
                 assert tree.value[node] == pytest.approx(theirs.value[number, 0, 0])
@@ -164,9 +171,11 @@ def test_threads_do_not_matter(table: str, more: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("levels", [0, 9])
-def test_drawn_thresholds_lie_between_the_values_of_the_node(table: str, levels: int) -> None:
-    data = Data(5, 300, levels)
+@pytest.mark.parametrize("n_categories", [0, 9])
+def test_random_thresholds_lie_between_the_values_of_the_node(
+    table: str, n_categories: int
+) -> None:
+    data = Data(5, 300, n_categories)
     best = data.grow(table, Rules(max_leaves=2)).gain[0]
     growth = data.growth(table, Rules(max_leaves=2), random_thresholds=True)
     trees = [growth.grow_medians(seed=seed) for seed in range(40)]
@@ -176,7 +185,7 @@ def test_drawn_thresholds_lie_between_the_values_of_the_node(table: str, levels:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_weight_two_is_the_row_twice_and_zero_its_absence(table: str) -> None:
+def test_weight_two_equals_the_row_twice_and_zero_its_absence(table: str) -> None:
     data = Data(6, 120, 5, "whole")
     assert data.weight is not None
     rules = Rules(max_leaves=9, min_samples_leaf=3)
@@ -202,7 +211,7 @@ def test_the_order_of_rows_does_not_matter(table: str) -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), [(4.0, 0.0), (1e-3, 1e6), (1e200, 0.0), (1e-290, 0.0)])
-def test_the_unit_of_the_target_does_not_matter(a: float, b: float) -> None:
+def test_y_scale_does_not_matter(a: float, b: float) -> None:
     data = Data(7, 200)
     rules = Rules(max_leaves=9)
     tree = data.grow("bins", rules)
@@ -213,10 +222,10 @@ def test_the_unit_of_the_target_does_not_matter(a: float, b: float) -> None:
     np.testing.assert_allclose(other.gain, a * tree.gain, rtol=1e-5)
 
 
-def test_what_does_not_go_together_is_refused() -> None:
+def test_incompatible_arguments_are_refused() -> None:
     data = Data(8, 20)
     workers = Workers(1)
-    bins, _ = bin_levels(workers, data.X, data.levels)
+    bins, _ = bin_categories(workers, data.X, data.n_categories)
     medians = rules_of(Rules(), criterion="absolute_error")
     with pytest.raises(ValueError, match="go together"):
         Grower(workers, bins, None, medians)

@@ -1,4 +1,4 @@
-"""No leaf is lighter than min_samples_leaf, and no split is refused that would have respected it.
+"""Every leaf has min_samples_leaf rows, and no split that respects it is refused.
 
 The grower proves most splits from hessians and counts rows otherwise; here rows must be counted.
 """
@@ -24,7 +24,7 @@ Vector = npt.NDArray[np.float64]
 PATHS = [0, 30, ALL_ROWS]
 
 
-def held_by_leaves(tree: Tree, X: Vector, weight: Vector | None) -> Vector:
+def leaf_weights(tree: Tree, X: Vector, weight: Vector | None) -> Vector:
     """Return the weight of the rows that plain traversal sends to each leaf."""
     where = np.array([leaf_of(tree, row) for row in X])
     held = np.bincount(where, weights=weight, minlength=len(tree.feature))
@@ -62,7 +62,7 @@ def grow_logistic(
     st.sampled_from([0.0, 0.3]),
     st.sampled_from(PATHS),
 )
-def test_every_leaf_of_a_logistic_tree_holds_enough(
+def test_every_leaf_of_a_logistic_tree_has_enough_rows(
     seed: int, least: float, weights: str, spread: float, missing: float, few_rows: int
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -76,8 +76,8 @@ def test_every_leaf_of_a_logistic_tree_holds_enough(
         "fractional": rng.integers(1, 24, n) / 8,
     }[weights]
     tree = grow_logistic(X, y, score, weight, Rules(min_samples_leaf=least), few_rows)
-    assert held_by_leaves(tree, X, weight).min() >= min(least, tree.cover[0])
-    np.testing.assert_array_equal(tree.cover[tree.feature < 0], held_by_leaves(tree, X, weight))
+    assert leaf_weights(tree, X, weight).min() >= min(least, tree.cover[0])
+    np.testing.assert_array_equal(tree.cover[tree.feature < 0], leaf_weights(tree, X, weight))
 
 
 @settings(max_examples=60, deadline=None)
@@ -88,7 +88,7 @@ def test_every_leaf_of_a_logistic_tree_holds_enough(
     st.sampled_from([1.0, 8.0]),
     st.sampled_from(PATHS),
 )
-def test_rows_that_count_more_than_once_are_still_one_row_each(
+def test_rows_with_a_multiplier_count_as_one_row(
     seed: int, least: float, most_weight: int | None, spread: float, few_rows: int
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -107,8 +107,8 @@ def test_rows_that_count_more_than_once_are_still_one_row_each(
     gradients.multiply(workers, weight, times)
     tree = growth.from_gradients(gradients, bag.astype(np.uint32))
     own = None if weight is None else weight[bag]
-    np.testing.assert_array_equal(tree.cover[tree.feature < 0], held_by_leaves(tree, X[bag], own))
-    # Nor is a split refused that respects it: the slow tree is just as large.
+    np.testing.assert_array_equal(tree.cover[tree.feature < 0], leaf_weights(tree, X[bag], own))
+    # No split that respects it is refused: the reference tree has the same size.
     _, gradient, hessian = logistic(y, score)
     expected = reference.grow(
         X[bag], (times * gradient)[bag], (times * hessian)[bag], own, cuts, rules
@@ -136,9 +136,9 @@ def test_tiny_hessians_do_not_hide_that_there_are_enough_rows(few_rows: int) -> 
 
 
 @pytest.mark.parametrize("few_rows", PATHS)
-def test_missing_rows_that_pull_nowhere_still_count(few_rows: int) -> None:
-    # The 25 missing rows are so sure that their gradients round to 0. Whichever way they are
-    # sent, the five rows on the right must not be left alone.
+def test_missing_rows_with_zero_gradient_count(few_rows: int) -> None:
+    # The 25 missing rows are so certain that their gradients round to 0. On whichever side they
+    # are, the five rows on the right must not be alone.
     x = np.repeat([0.0, 1.0, np.nan], [30, 5, 25])
     y = np.concatenate([np.tile([0, 1], 15), np.ones(30)]).astype(np.int32)
     score = np.repeat([0.0, 60.0], [35, 25])
@@ -146,7 +146,7 @@ def test_missing_rows_that_pull_nowhere_still_count(few_rows: int) -> None:
     assert tree.cover[tree.feature < 0].min() >= 20
 
 
-def test_five_rows_are_split_off_when_five_are_enough() -> None:
+def test_five_rows_are_split_off_when_min_samples_leaf_is_five() -> None:
     x = np.repeat([0.0, 1.0], [35, 5])
     y = np.concatenate([np.tile([0, 1], 17), np.ones(6)]).astype(np.int32)
     for least, leaves in ((5.0, 2), (6.0, 1)):
@@ -162,7 +162,7 @@ SQUARED = {"hessian_bound": 1.0, "hessian_is_weight": True}
 
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
 @pytest.mark.parametrize("least", [1.0, 3.0, 7.0, 20.0])
-def test_knowing_that_the_hessian_is_the_weight_changes_nothing(
+def test_a_known_constant_hessian_gives_the_same_tree(
     workers: Workers, least: float, weights: str
 ) -> None:
     rng = np.random.default_rng(4)
@@ -197,7 +197,7 @@ def test_knowing_that_the_hessian_is_the_weight_changes_nothing(
     ids=["hessian is weight", "nothing known", "hessian bounded"],
 )
 @pytest.mark.parametrize("few_rows", PATHS)
-def test_a_limit_between_two_numbers_of_rows_means_the_larger(
+def test_a_fractional_limit_is_rounded_up(
     workers: Workers, facts: dict[str, float], few_rows: int
 ) -> None:
     X = np.arange(10.0)[:, np.newaxis]

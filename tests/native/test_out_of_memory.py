@@ -1,6 +1,6 @@
-"""Where memory or threads are short, MemoryError is raised, or fewer threads do the work.
+"""If memory or threads are short, MemoryError is raised, or fewer threads do the work.
 
-A sample of what `make oom` does in full.
+A sample of the full run of `make oom`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the library that lets requests fail."""
+    """Return the library that makes requests fail."""
     library = tmp_path_factory.mktemp("memory") / "failing.so"
     source = TESTS / "memory" / "failing.cpp"
     flags = ["-std=c++20", "-O1", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
@@ -35,7 +35,7 @@ def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("mode", [["--every", "11"], ["--every", "40", "--persistent"]])
-def test_every_failed_request_is_a_memory_error_or_does_no_harm(
+def test_every_failed_request_is_a_memory_error_or_has_no_effect(
     failing: Path, mode: list[str]
 ) -> None:
     run = subprocess.run(

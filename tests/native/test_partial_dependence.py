@@ -26,7 +26,7 @@ pytestmark = pytest.mark.native
     st.booleans(),
     st.sampled_from([(0,), (2,), (0, 1), (2, 0)]),
 )
-def test_boxes_are_friedmans_recursion(
+def test_partial_dependence_equals_friedmans_recursion(
     seed: int, splits: int, outputs: int, vectors: bool, known: tuple[int, ...]
 ) -> None:
     rng, vectors = np.random.default_rng(seed), vectors and outputs > 1
@@ -46,7 +46,7 @@ def test_boxes_are_friedmans_recursion(
         np.testing.assert_allclose(found[i], slow, rtol=1e-9, atol=1e-12)
 
 
-def test_children_that_are_nowhere_are_refused() -> None:
+def test_invalid_child_indices_are_refused() -> None:
     flat = Ensemble(3, np.zeros(1), [random_tree(np.random.default_rng(0), 3, 4)]).flat()
     for child in (0, 9, -1):
         left = flat["left"].copy()

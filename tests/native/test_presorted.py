@@ -1,4 +1,4 @@
-"""Trees from presorted rows: every value of a node is a candidate, or those of a proposal."""
+"""Trees from presorted rows: candidates are all values of a node, or those of a proposal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Vector = npt.NDArray[np.float64]
 
 
 def make_data(seed: int, n: int = 70, features: int = 3) -> tuple[Vector, Vector, Vector]:
-    """Many different values, some equal, some missing, some infinite."""
+    """Return many different values, some equal, some missing, some infinite."""
     rng = np.random.default_rng(seed)
     X = np.round(rng.normal(size=(n, features)) * 10) / 2
     X[rng.random(X.shape) < 0.1] = np.nan
@@ -45,12 +45,12 @@ def grow(
     *,
     weight: Vector | None = None,
     threads: int = 1,
-    levels: tuple[int, ...] = (),
+    n_categories: tuple[int, ...] = (),
     bag: npt.NDArray[np.uint32] | None = None,
     **more: Any,
 ) -> Tree:
     workers = Workers(threads)
-    ranks = rank_values(workers, Columns(X), levels)
+    ranks = rank_values(workers, Columns(X), n_categories)
     return Growth(workers, ranks, weight, rules, **more).grow(g, h, bag)
 
 
@@ -92,7 +92,7 @@ def test_a_bag_and_categories_give_the_brute_force_tree() -> None:
     X[:, 1] = np.random.default_rng(2).integers(0, 9, 120)
     bag = np.arange(0, 120, 3, dtype=np.uint32)
     rules = Rules(max_leaves=8, category_smoothing=1.0, l2=1.0)
-    tree = grow(X, g, h, rules, bag=bag, levels=(0, 9, 0))
+    tree = grow(X, g, h, rules, bag=bag, n_categories=(0, 9, 0))
     codes = [None, np.arange(9, dtype=np.uint32), None]
     assert_same(tree, reference.grow(X, g, h, None, codes, rules, bag))
     score = np.zeros(120)
@@ -143,7 +143,7 @@ def test_bins_for_every_value_find_the_same_splits(few: int) -> None:
 
 
 def proposed(x: Vector, h: Vector, sketch_eps: float) -> list[float]:
-    """Return the values behind which the hessians of the sorted rows pass a multiple of ε."""
+    """Return the values at which the hessians of the sorted rows pass a multiple of ε."""
     order = np.argsort(x, kind="stable")
     values, total = np.unique(x), h.sum()
     below = np.array([h[order][x[order] <= v].sum() for v in values[:-1]])
@@ -154,7 +154,7 @@ def proposed(x: Vector, h: Vector, sketch_eps: float) -> list[float]:
 
 @pytest.mark.parametrize("proposal", ["global", "local"])
 @pytest.mark.parametrize("sketch_eps", [0.3, 0.1, 0.04])
-def test_the_root_is_split_at_a_weighted_percentile(proposal: str, sketch_eps: float) -> None:
+def test_the_root_is_split_at_a_weighted_quantile(proposal: str, sketch_eps: float) -> None:
     X, g, h = make_data(23, 300, 1)
     X = np.where(np.isfinite(X), X, 0.0)
     tree = grow(X, g, h, Rules(max_leaves=2), proposal=proposal, sketch_eps=sketch_eps)
@@ -200,7 +200,7 @@ def test_a_small_epsilon_is_exact_and_local_cuts_follow_the_node() -> None:
     assert coarse["global"] < coarse["local"] < exact.gain.sum() * 1.2
 
 
-def test_constraints_hold_for_sorted_rows_too() -> None:
+def test_constraints_hold_for_presorted_rows() -> None:
     X, g, h = make_data(25, 600)
     tree = grow(
         X, g, h, Rules(max_leaves=20), monotone=[1, 0, -1], interaction_groups=[[0, 1], [2]]
@@ -214,8 +214,8 @@ def test_constraints_hold_for_sorted_rows_too() -> None:
 
 
 @pytest.mark.parametrize("proposal", ["global", "local"])
-def test_hessians_that_round_to_nothing_end(proposal: str) -> None:
-    """With them, the step from one proposed value to the next is 0."""
+def test_proposals_with_vanishing_hessians_terminate(proposal: str) -> None:
+    """With such hessians, the step from one proposed value to the next is 0."""
     X = np.arange(20.0)[:, np.newaxis]
     split = SplitSearch(method="approx", proposal=proposal)
     model = GradientBoostingClassifier(

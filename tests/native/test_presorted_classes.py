@@ -10,7 +10,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from reference import class_tree
-from reference.core import Growth, bin_levels, same_trees
+from reference.core import Growth, bin_categories, same_trees
 from reference.tree import Rules, leaf_of
 from stagewise._native import Bins, Columns, Workers
 from stagewise.data.bins import rank_values
@@ -25,7 +25,7 @@ CRITERIA = ["misclassification", "gini", "entropy"]
 
 
 def make_data(seed: int, n: int = 70, features: int = 3, k: int = 3) -> tuple[Vector, Codes]:
-    """Many different values, some equal, some missing."""
+    """Return many different values, some equal, some missing."""
     rng = np.random.default_rng(seed)
     X = np.round(rng.normal(size=(n, features)) * 10) / 2
     signal = np.sin(X[:, 0] / 4) - X[:, -1] / 9 + rng.normal(size=n)
@@ -63,20 +63,22 @@ RULES = {
     "few leaves": Rules(max_leaves=6),
     "shallow": Rules(max_depth=2),
     "heavy leaves": Rules(min_samples_leaf=5),
-    "by levels": Rules(max_leaves=9, depth_wise=True),
+    "depth-wise": Rules(max_leaves=9, depth_wise=True),
 }
 
 
 @pytest.mark.parametrize("name", RULES)
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
-def test_a_tree_is_that_of_brute_force(name: str, criterion: str, weights: str) -> None:
+def test_a_tree_equals_that_of_brute_force(name: str, criterion: str, weights: str) -> None:
     for seed in range(3):
         X, y = make_data(seed, k=2 + seed)
         weight = weights_of(weights, len(y))
         workers = Workers(1)
         ranks = rank_values(workers, Columns(X), ())
-        counts = np.random.default_rng(seed).integers(1, 512, len(y)) / 256  # no two splits alike
+        counts = (
+            np.random.default_rng(seed).integers(1, 512, len(y)) / 256
+        )  # no two splits have the same gain
         tree = grow(ranks, y, RULES[name], criterion, workers, weight, counts)
         expected = class_tree.grow(
             X, y, counts, weight, [None] * 3, RULES[name], criterion, int(y.max()) + 1
@@ -84,16 +86,16 @@ def test_a_tree_is_that_of_brute_force(name: str, criterion: str, weights: str) 
         for array in ("feature", "left", "right", "missing_left"):
             np.testing.assert_array_equal(getattr(tree, array), getattr(expected, array))
         np.testing.assert_allclose(tree.gain, expected.gain, rtol=1e-7, atol=1e-9)
-        # A cut between rows of weight 0 is theirs to choose.
+        # A cut between rows of weight 0 is arbitrary.
         if weights != "whole":
             np.testing.assert_allclose(tree.threshold, expected.threshold, rtol=1e-12)
 
 
 def same_splits(tree: Tree, other: Any, node: int = 0, number: int = 0) -> bool:
-    """Say whether two trees ask the same, one of them scikit-learn's.
+    """Return whether two trees have the same splits; the other one is scikit-learn's.
 
-    Of few rows all features may say the same. And it splits pure nodes whose impurity is what
-    rounding leaves of 0.
+    With few rows several features may have the same gain. And scikit-learn splits pure nodes whose
+    impurity is a rounding error.
     """
     feature = int(tree.feature[node])
     if other.n_node_samples[number] < 40:
@@ -111,8 +113,8 @@ def same_splits(tree: Tree, other: Any, node: int = 0, number: int = 0) -> bool:
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize("k", [2, 4])
-def test_splits_are_those_of_scikit_learn(criterion: str, k: int) -> None:
-    """Weights that are drawn leave no two splits of many rows alike."""
+def test_splits_equal_those_of_scikit_learn(criterion: str, k: int) -> None:
+    """With random weights no two splits of many rows have the same gain."""
     for seed in range(4):
         rng = np.random.default_rng([seed, k])
         X = rng.normal(size=(400, 4)).astype(np.float32)
@@ -144,7 +146,7 @@ def test_categories_are_split_as_in_binned_trees(criterion: str, random_threshol
     y = (np.nan_to_num(X[:, 0] * 5 + X[:, 1]) % 7 // 2 + rng.integers(0, 2, 300)) % 4
     workers = Workers(1)
     ranks = rank_values(workers, Columns(X), (9, 9))
-    bins, _ = bin_levels(workers, X, (9, 9))
+    bins, _ = bin_categories(workers, X, (9, 9))
     rules = Rules(max_leaves=12, min_samples_leaf=3)
     more = {"random_thresholds": random_thresholds}
     trees = [grow(t, y.astype("i4"), rules, criterion, workers, **more) for t in (ranks, bins)]
@@ -169,7 +171,7 @@ def test_threads_do_not_matter(criterion: str, more: dict[str, Any]) -> None:
     assert same_trees(trees[0], trees[2])
 
 
-def test_a_monotone_transform_changes_no_row_s_leaf() -> None:
+def test_a_monotone_transform_changes_no_leaf_of_a_row() -> None:
     X, y = make_data(6, 200)
     workers = Workers(1)
     found = []

@@ -1,4 +1,4 @@
-"""Quantiles, alone and in the leaves of a tree, equal NumPy's."""
+"""Quantiles, of an array and in the leaves of a tree, equal NumPy's."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_half_quantile_is_the_median(values: list[float]) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(lists, st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0]), st.integers(0, 2**32))
-def test_a_whole_weight_is_that_many_copies(values: list[float], q: float, seed: int) -> None:
+def test_an_integer_weight_equals_copies(values: list[float], q: float, seed: int) -> None:
     x = np.array(values)
     weight = np.random.default_rng(seed).integers(1, 5, len(x))
     weighted = weighted_quantile(x, weight.astype(float), q)
@@ -48,14 +48,14 @@ def test_fractional_weights_equal_the_reference(values: list[float], q: float, s
     assert weighted_quantile(x, weight, q) == reference_quantile(x, weight, q)
 
 
-def test_a_value_of_weight_zero_is_absent() -> None:
+def test_weight_zero_equals_absence() -> None:
     x, weight = np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.0, 1.0])
     assert weighted_quantile(x, weight, 0.5) == 2.0
     x, weight = np.array([1.0, 2.5, 3.0]), np.array([1.0, 0.0, 1.0])
     assert weighted_quantile(x, weight, 0.5) == 2.0
 
 
-def test_the_quantile_of_nothing_is_zero() -> None:
+def test_the_quantile_of_no_values_is_zero() -> None:
     assert weighted_quantile(np.empty(0), None, 0.5) == 0.0
 
 
@@ -64,7 +64,7 @@ def test_the_middle_of_the_largest_numbers_does_not_overflow() -> None:
 
 
 def leaves_of(growth: Growth, n: int) -> npt.NDArray[np.int64]:
-    """Return the node of each row, -1 for rows out of the bag, from the grower's own lists."""
+    """Return the node of each row, -1 for out-of-bag rows, from the grower's own lists."""
     rows, begin = (a.astype(np.int64) for a in growth.grower.leaf_rows())
     nodes = growth.grower.leaf_nodes()
     where = np.full(n, -1)
@@ -78,7 +78,7 @@ def leaves_of(growth: Growth, n: int) -> npt.NDArray[np.int64]:
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("bagged", [False, True])
 @pytest.mark.parametrize("q", [0.5, 0.1])
-def test_leaf_quantiles_are_those_of_the_rows_of_each_leaf(
+def test_leaf_quantiles_equal_those_of_the_rows_of_each_leaf(
     workers: Workers, weighted: bool, bagged: bool, q: float
 ) -> None:
     rng = np.random.default_rng(11)
@@ -88,10 +88,10 @@ def test_leaf_quantiles_are_those_of_the_rows_of_each_leaf(
     bag = np.flatnonzero(rng.random(n) < 0.6).astype(np.uint32) if bagged else None
     growth = Growth(workers, bin_table(workers, X)[0], weight, Rules(max_leaves=12))
     tree = growth.grow(-y, np.ones(n), bag)
-    answer = growth.grower.leaf_quantiles(y, q)
+    found = growth.grower.leaf_quantiles(y, q)
     where = leaves_of(growth, n)
-    assert len(answer) == 12
-    for node, value in zip(growth.grower.leaf_nodes(), answer, strict=True):
+    assert len(found) == 12
+    for node, value in zip(growth.grower.leaf_nodes(), found, strict=True):
         rows = where == node
         assert value == reference_quantile(y[rows], None if weight is None else weight[rows], q)
         if weight is None and q == 0.5:
@@ -129,7 +129,7 @@ def test_many_values_have_numpys_quantiles(law: str, n: int) -> None:
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("n", [100, 40_000, 40_001])
 @pytest.mark.parametrize("law", ["normal", "heavy", "equal", "zero", "two"])
-def test_residuals_have_the_quantiles_of_their_values(law: str, n: int, threads: int) -> None:
+def test_quantiles_of_residuals_equal_those_of_their_values(law: str, n: int, threads: int) -> None:
     rng = np.random.default_rng(n)
     score = rng.normal(size=n)
     away = {

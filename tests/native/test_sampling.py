@@ -1,4 +1,4 @@
-"""Bags equal those of the reference for any number of threads; multipliers keep sums unbiased."""
+"""Bags equal the reference for any number of threads; multipliers keep sums unbiased."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ KINDS = st.sampled_from(["plain", "ties", "equal", "wide"])
 
 
 def expand(found: tuple[Any, Any], n: int) -> Vector:
-    """Return how often every row counts, and check that both answers say the same."""
+    """Return how often every row counts, and check that both results agree."""
     rows, times = found
     assert times.dtype == np.float32
     assert times.shape == (n,)
@@ -55,12 +55,12 @@ def expand(found: tuple[Any, Any], n: int) -> Vector:
     return times.astype(np.float64)
 
 
-# ---- each draw is the slow one -------------------------------------------------------------------
+# ---- each draw equals the reference --------------------------------------------------------------
 
 
 @settings(max_examples=60, deadline=None)
 @given(SIZES, SHARES, SEEDS, st.integers(0, 1000))
-def test_uniform_rows(n, share, seed, number):
+def test_uniform_rows_equal_the_reference(n, share, seed, number):
     drawn = draw_rows(Workers(2), n, None, share, seed, number)
     expected = reference.uniform(n, share, seed, number)
     if len(expected):
@@ -71,7 +71,7 @@ def test_uniform_rows(n, share, seed, number):
 
 @settings(max_examples=60, deadline=None)
 @given(SIZES, SHARES, SEEDS, st.integers(1, 9))
-def test_whole_groups(n, share, seed, k):
+def test_groups_equal_the_reference(n, share, seed, k):
     of = (np.arange(n) * 7 % k).astype(np.uint32)
     drawn = draw_groups(Workers(2), of, None, share, seed, 3)
     expected = np.flatnonzero(reference.groups(of, share, seed, 3))
@@ -82,7 +82,7 @@ def test_whole_groups(n, share, seed, k):
 
 @settings(max_examples=60, deadline=None)
 @given(SIZES, st.sampled_from([0.05, 0.5, 1.0]), SEEDS)
-def test_bootstrap_counts(n, rate, seed):
+def test_bootstrap_counts_equal_the_reference(n, rate, seed):
     counts = expand(draw_bootstrap(Workers(2), n, None, rate, seed, 4), n)
     expected = reference.bootstrap(n, rate, seed, 4)
     if expected.any():
@@ -93,7 +93,7 @@ def test_bootstrap_counts(n, rate, seed):
 
 @settings(max_examples=100, deadline=None)
 @given(SIZES, KINDS, st.sampled_from([(0.2, 0.1), (0.05, 0.5), (0.6, 0.3)]), SEEDS)
-def test_the_largest_gradients_and_some_others(n, kind, shares, seed):
+def test_goss_equals_the_reference(n, kind, shares, seed):
     s = importances(n, seed, kind)
     times = expand(draw_goss(Workers(2), s**2, None, *shares, seed, 5), n)
     np.testing.assert_allclose(times, reference.goss(s, *shares, seed, 5), rtol=1e-6)
@@ -101,7 +101,7 @@ def test_the_largest_gradients_and_some_others(n, kind, shares, seed):
 
 @settings(max_examples=100, deadline=None)
 @given(SIZES, KINDS, st.sampled_from([0.05, 0.3, 0.5, 0.9]), SEEDS)
-def test_minimal_variance(n, kind, share, seed):
+def test_mvs_equals_the_reference(n, kind, share, seed):
     s = importances(n, seed, kind)
     times = expand(draw_mvs(Workers(2), s**2, None, share, seed, 6), n)
     positive = (s > 0).sum()
@@ -123,12 +123,12 @@ def test_minimal_variance(n, kind, share, seed):
     st.sampled_from([0.0, 0.5, 0.9]),
     SEEDS,
 )
-def test_dropped_rounds(n, share, most, skip, seed):
+def test_dropped_rounds_equal_the_reference(n, share, most, skip, seed):
     found = draw_dropout(n, share, most, skip, seed, 7)
     assert found.tolist() == reference.rounds(n, share, most, skip, seed, 7)
 
 
-# ---- what does not matter, and what does ---------------------------------------------------------
+# ---- invariants ----------------------------------------------------------------------------------
 
 
 def every_draw(workers: Workers, n: int, weight: Vector | None) -> list[bytes]:
@@ -154,7 +154,7 @@ def test_threads_do_not_matter(n, weighted):
 
 
 @pytest.mark.parametrize("n", [50, 40_000])
-def test_a_row_of_weight_zero_is_absent(n, workers):
+def test_weight_zero_equals_absence(n, workers):
     present = np.arange(n) % 3 != 0
     s = importances(n, 3, "plain")
     wild = np.where(present, s, 1e9)
@@ -162,7 +162,7 @@ def test_a_row_of_weight_zero_is_absent(n, workers):
         rows, times = draw(workers, wild**2, present.astype(np.float64), *own, 8, 9)
         assert present[rows].all()
         alone = np.where(present, s, 0.0)
-        if draw is draw_mvs:  # rows without any importance are not drawn either
+        if draw is draw_mvs:  # rows without importance are not drawn either
             rest = draw(workers, alone**2, present.astype(np.float64), *own, 8, 9)
             assert rest[1].tobytes() == times.tobytes()
         share = len(rows) / present.sum()
@@ -175,7 +175,7 @@ def test_rounds_differ_and_seeds_differ(workers):
 
 
 @pytest.mark.parametrize("kind", ["bootstrap", "goss", "mvs"])
-def test_the_mean_of_a_multiplied_sum_is_the_sum(kind, workers):
+def test_multiplied_sums_are_unbiased(kind, workers):
     n, rounds = 400, 4000
     rng = np.random.default_rng(0)
     g, h = rng.normal(size=n), rng.uniform(0.1, 1, n)
@@ -195,8 +195,8 @@ def test_the_mean_of_a_multiplied_sum_is_the_sum(kind, workers):
         assert abs(mean[2] - 0.3 * n) < 4 * error[2]
 
 
-def test_the_variance_of_mvs_is_least(workers):
-    """Of the gradients' sum, beside GOSS and uniform rows of the same number."""
+def test_mvs_has_the_least_variance(workers):
+    """Of the sum of gradients, compared with GOSS and uniform rows of the same number."""
     n, rounds = 1000, 2000
     g = np.random.default_rng(1).standard_cauchy(n) ** 1.0
     g = np.clip(g, -50, 50)
@@ -213,7 +213,7 @@ def test_the_variance_of_mvs_is_least(workers):
 
 
 @pytest.mark.parametrize("hessians", [True, False])
-def test_multiplied_pairs(hessians, workers):
+def test_multiplied_pairs_equal_the_formula(hessians, workers):
     rng = np.random.default_rng(2)
     g, h = rng.normal(size=3000), rng.uniform(size=3000)
     times = rng.integers(0, 4, 3000).astype(np.float32) / 2
@@ -225,7 +225,7 @@ def test_multiplied_pairs(hessians, workers):
     np.testing.assert_allclose(found[:, 1], h * (times if hessians else 1), rtol=1e-6)
 
 
-def test_squares_add_up_over_outputs(workers):
+def test_importances_sum_squares_over_outputs(workers):
     rng = np.random.default_rng(3)
     weight, out = rng.uniform(0.5, 2, 20_000), np.zeros(20_000)
     expected = np.zeros(20_000)
@@ -238,7 +238,7 @@ def test_squares_add_up_over_outputs(workers):
     np.testing.assert_allclose(out, expected, rtol=1e-6)
 
 
-def test_derivatives_that_were_used_up_are_refused(workers):
+def test_gradients_that_no_loss_has_filled_are_refused(workers):
     pairs = Gradients(3)
     with pytest.raises(ValueError, match="filled by a loss"):
         pairs.multiply(workers, None, np.ones(3, dtype=np.float32))
@@ -249,7 +249,7 @@ def test_derivatives_that_were_used_up_are_refused(workers):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_leaf_summaries_count_rows_as_often_as_they_count(weighted, workers):
+def test_leaf_summaries_use_the_multipliers(weighted, workers):
     rng = np.random.default_rng(4)
     X, y = rng.integers(0, 9, (400, 2)).astype(float), rng.normal(size=400)
     weight = rng.integers(1, 4, 400).astype(float) if weighted else None

@@ -1,4 +1,4 @@
-"""Adding trees to scores: every way equals plain traversal, to the bit."""
+"""Adding trees to scores: every method equals plain traversal, to the bit."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def plain(trees: list[Tree], X: npt.NDArray[Any], start: Vector, outputs: int = 
 
 
 def with_thresholds(tree: Tree, X: npt.NDArray[Any], rng: np.random.Generator) -> Tree:
-    """Ask for values that occur, for their neighbours, and for infinities."""
+    """Use thresholds that occur in X, their neighbours, and infinities."""
     values = np.append(X[~np.isnan(X)].astype(np.float64), [0.0, np.inf, -np.inf])
     chosen = rng.choice(values, len(tree.threshold))
     chosen = np.where(rng.random(len(chosen)) < 0.3, np.nextafter(chosen, -np.inf), chosen)
@@ -95,7 +95,7 @@ def test_a_forest_equals_plain_traversal(
 
 
 @pytest.mark.parametrize("distinct", [1, 253, 254, 255, 256, 600])
-def test_any_number_of_thresholds_of_a_feature_is_served(workers: Workers, distinct: int) -> None:
+def test_any_number_of_thresholds_of_a_feature_works(workers: Workers, distinct: int) -> None:
     rng = np.random.default_rng(distinct)
     cuts = np.sort(rng.normal(size=distinct))
     X = np.concatenate([cuts, np.nextafter(cuts, np.inf), [np.nan, np.inf, -np.inf]])[:, np.newaxis]
@@ -105,7 +105,7 @@ def test_any_number_of_thresholds_of_a_feature_is_served(workers: Workers, disti
     np.testing.assert_array_equal(scores, plain(stumps, X, np.zeros(len(X)))[:, 0])
 
 
-def test_chosen_rows_are_scored_as_a_copy_of_them_would_be(workers: Workers) -> None:
+def test_selected_rows_are_scored_like_a_copy_of_them(workers: Workers) -> None:
     rng = np.random.default_rng(13)
     X = odd_table(rng, 500, 3)
     rows = rng.integers(0, 500, 300).astype(np.uint32)
@@ -116,7 +116,7 @@ def test_chosen_rows_are_scored_as_a_copy_of_them_would_be(workers: Workers) -> 
         np.testing.assert_array_equal(scores, plain(trees, X[rows], np.zeros(300))[:, 0])
 
 
-@pytest.mark.parametrize("splits", [30, 90])  # by masks, by walks
+@pytest.mark.parametrize("splits", [30, 90])  # by masks, by walking
 def test_many_rows_in_many_threads_equal_plain_traversal(splits: int) -> None:
     rng = np.random.default_rng(1)
     X = odd_table(rng, 3_000, 4)
@@ -129,7 +129,7 @@ def test_many_rows_in_many_threads_equal_plain_traversal(splits: int) -> None:
         np.testing.assert_array_equal(scores, expected)
 
 
-def test_a_range_of_trees_adds_just_these(workers: Workers) -> None:
+def test_a_range_of_trees_adds_these_trees_only(workers: Workers) -> None:
     rng = np.random.default_rng(2)
     X = odd_table(rng, 100, 3)
     trees = [random_tree(rng, 3, 8) for _ in range(9)]
@@ -139,14 +139,14 @@ def test_a_range_of_trees_adds_just_these(workers: Workers) -> None:
     np.testing.assert_array_equal(
         scores.reshape(100, 3), plain(trees[3:6], X, np.zeros(300), outputs=3)
     )
-    forest.add_scores(workers, Columns(X), 6, 6, scores)  # none at all
+    forest.add_scores(workers, Columns(X), 6, 6, scores)  # none
     np.testing.assert_array_equal(
         scores.reshape(100, 3), plain(trees[3:6], X, np.zeros(300), outputs=3)
     )
 
 
 def test_a_very_deep_tree_is_walked_to_its_end(workers: Workers) -> None:
-    depth = 3_000  # a comb: split k cuts off the values above depth - k
+    depth = 3_000  # a chain: split k cuts off the values above depth - k
     nodes = 2 * depth + 1
     feature = np.full(nodes, -1, dtype=np.int32)
     left = np.full(nodes, -1, dtype=np.int32)
@@ -200,7 +200,7 @@ def test_other_rows_binned_with_the_same_cuts_get_the_same_scores(workers: Worke
     np.testing.assert_array_equal(scores, reference.predict(tree, other))
 
 
-def test_a_value_missing_only_at_predict_follows_the_tree(workers: Workers) -> None:
+def test_a_value_missing_only_at_predict_follows_the_default_direction(workers: Workers) -> None:
     rng = np.random.default_rng(7)
     X = rng.normal(size=(600, 3))
     bins, cuts = bin_table(workers, X)
@@ -212,7 +212,7 @@ def test_a_value_missing_only_at_predict_follows_the_tree(workers: Workers) -> N
     np.testing.assert_array_equal(scores, reference.predict(tree, other))
 
 
-def test_settled_values_are_what_is_added(workers: Workers) -> None:
+def test_given_leaf_values_are_added_to_the_scores(workers: Workers) -> None:
     rng = np.random.default_rng(8)
     X = rng.normal(size=(200, 2))
     growth = Growth(workers, bin_table(workers, X)[0], None, Rules(max_leaves=6))

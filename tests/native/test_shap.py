@@ -1,4 +1,4 @@
-"""Shapley values of the core equal the definition, by tables, walks and pairs."""
+"""Shapley values of the core equal the definition, by tables and walks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model_samples import random_tree, with_lines, with_sets
+from model_samples import random_tree, with_linear_leaves, with_sets
 from reference import shap as reference
 from stagewise._native import Columns, Workers, supported_isas
 from stagewise.inspection.shap.values import _complete
@@ -37,26 +37,26 @@ def sample(
     lines: bool = False,
     rounds: int = 2,
 ) -> tuple[Ensemble, Vector, Sequence[int]]:
-    """Return random trees, rows of all kinds of values, and the levels of the features."""
+    """Return random trees, rows of all kinds of values, and the numbers of categories."""
     rng = np.random.default_rng(seed)
-    levels = [int(rng.choice([0, 0, 3, 70])) for _ in range(features)]
+    n_categories = [int(rng.choice([0, 0, 3, 70])) for _ in range(features)]
     trees = []
     for _ in range(rounds if vectors else rounds * outputs):
-        tree = with_sets(random_tree(rng, features, splits), levels, rng)
+        tree = with_sets(random_tree(rng, features, splits), n_categories, rng)
         if vectors:
             tree = replace(tree, value=rng.normal(size=(len(tree.feature), outputs)))
-        trees.append(with_lines(tree, features, rng) if lines else tree)
+        trees.append(with_linear_leaves(tree, features, rng) if lines else tree)
     X = rng.normal(size=(7, features))
-    for j, n in enumerate(levels):
+    for j, n in enumerate(n_categories):
         if n:
-            X[:, j] = rng.integers(0, n + 2, 7)  # some are no level
+            X[:, j] = rng.integers(0, n + 2, 7)  # some are unknown
     X[rng.random(X.shape) < 0.15] = np.nan
     X[rng.random(X.shape) < 0.05] = np.inf
     width = outputs if vectors else 1
-    return Ensemble(features, np.zeros(outputs), trees, levels, width), X, levels
+    return Ensemble(features, np.zeros(outputs), trees, n_categories, width), X, n_categories
 
 
-def credits_of(
+def attributions_of(
     ensemble: Ensemble,
     X: Vector,
     background: Vector | None = None,
@@ -88,11 +88,11 @@ def credits_of(
 
 
 def game(
-    trees: Sequence[Tree], x: Vector, background: Vector | None, k: int, levels: Sequence[int]
+    trees: Sequence[Tree], x: Vector, background: Vector | None, k: int, n_categories: Sequence[int]
 ) -> reference.Game:
     if background is None:
-        return reference.path_game(trees, x, k, levels)
-    return reference.interventional_game(trees, x, background, k, levels)
+        return reference.path_game(trees, x, k, n_categories)
+    return reference.interventional_game(trees, x, background, k, n_categories)
 
 
 @settings(max_examples=60, deadline=None)
@@ -107,7 +107,7 @@ def game(
     st.sampled_from(WAYS),
     st.sampled_from(supported_isas()),
 )
-def test_credits_are_those_of_the_definition(
+def test_shapley_values_equal_the_definition(
     seed: int,
     features: int,
     splits: int,
@@ -118,9 +118,11 @@ def test_credits_are_those_of_the_definition(
     table_bytes: int,
     isa: str,
 ) -> None:
-    ensemble, X, levels = sample(seed, features, splits, outputs, vectors=vectors and outputs > 1)
+    ensemble, X, n_categories = sample(
+        seed, features, splits, outputs, vectors=vectors and outputs > 1
+    )
     rows, background = X[:3], X[3:] if interventional else None
-    found, base = credits_of(
+    found, base = attributions_of(
         ensemble,
         rows,
         background,
@@ -129,7 +131,7 @@ def test_credits_are_those_of_the_definition(
         workers=Workers(1, isa),
     )
     for i, x in enumerate(rows):
-        played = game(ensemble.trees, x, background, outputs, levels)
+        played = game(ensemble.trees, x, background, outputs, n_categories)
         define = reference.interactions if interactions else reference.shapley
         np.testing.assert_allclose(found[i], define(played, features), rtol=1e-10, atol=1e-11)
         np.testing.assert_allclose(base, played(frozenset()), rtol=1e-10, atol=1e-11)
@@ -143,11 +145,11 @@ def test_credits_are_those_of_the_definition(
     st.booleans(),
     st.sampled_from(WAYS),
 )
-def test_credits_add_up_to_the_score(
+def test_shapley_values_sum_to_the_score(
     seed: int, features: int, splits: int, interventional: bool, table_bytes: int
 ) -> None:
     ensemble, X, _ = sample(seed, features, splits, 2, vectors=False)
-    found, base = credits_of(
+    found, base = attributions_of(
         ensemble, X, X[:4] if interventional else None, table_bytes=table_bytes
     )
     score = ensemble.score(Columns(X), Workers(1))
@@ -161,22 +163,22 @@ def test_credits_add_up_to_the_score(
     st.sampled_from([0, 1, 5, 14]),
     st.booleans(),
 )
-def test_attributions_of_linear_leaves_are_those_of_the_definition(
+def test_shapley_values_of_linear_leaves_equal_the_definition(
     seed: int, features: int, splits: int, interactions: bool
 ) -> None:
-    # Most of these lines are cut off somewhere, and some cells are missing or infinite.
-    ensemble, X, levels = sample(seed, features, splits, 2, lines=True, rounds=1)
-    found, base = credits_of(ensemble, X[:2], X[2:4], interactions=interactions)
+    # Most of these linear leaves are clipped somewhere, and some values are missing or infinite.
+    ensemble, X, n_categories = sample(seed, features, splits, 2, lines=True, rounds=1)
+    found, base = attributions_of(ensemble, X[:2], X[2:4], interactions=interactions)
     for i in range(2):
-        played = game(ensemble.trees, X[i], X[2:4], 2, levels)
+        played = game(ensemble.trees, X[i], X[2:4], 2, n_categories)
         define = reference.interactions if interactions else reference.shapley
-        # Some lines are rounded to multiples of 2**-36.
+        # Some linear leaves are rounded to multiples of 2**-36.
         np.testing.assert_allclose(found[i], define(played, features), rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(base, played(frozenset()), rtol=1e-9, atol=1e-9)
 
 
-def wide_line(terms: int, low: float, high: float) -> Ensemble:
-    """Return the sum of many features, kept between bounds."""
+def wide_linear_leaf(terms: int, low: float, high: float) -> Ensemble:
+    """Return the sum of many features, clipped to bounds."""
     tree = random_tree(np.random.default_rng(0), terms, 0)
     one = np.ones(1)
     lines = LinearLeaves(
@@ -196,15 +198,15 @@ def wide_line(terms: int, low: float, high: float) -> Ensemble:
 
 def test_a_linear_leaf_of_many_terms_is_evaluated_if_possible() -> None:
     x, z = np.ones((1, 40)), np.zeros((1, 40))
-    whole = credits_of(wide_line(40, -1.0, 41.0), x, z)[0]
+    whole = attributions_of(wide_linear_leaf(40, -1.0, 41.0), x, z)[0]
     np.testing.assert_allclose(whole, np.ones((1, 40, 1)))
-    # Who comes when the sum is at its bound gets nothing; all are alike.
+    # A feature that enters when the sum is at its bound adds nothing; all are symmetric.
     first = np.concatenate([[[40.0]], np.ones((1, 39))], axis=1)
-    cut = credits_of(wide_line(40, -1.0, 39.0), first, z)[0]
+    cut = attributions_of(wide_linear_leaf(40, -1.0, 39.0), first, z)[0]
     np.testing.assert_allclose(cut.sum(), 39.0)
     np.testing.assert_allclose(cut[0, 1:], cut[0, 1, 0])
     with pytest.raises(OverflowError, match="more than 16384 ways"):
-        credits_of(wide_line(40, -1.0, 20.0), x, z)
+        attributions_of(wide_linear_leaf(40, -1.0, 20.0), x, z)
 
 
 @pytest.mark.parametrize("interventional", [False, True])
@@ -213,7 +215,7 @@ def test_tables_and_walks_agree(interventional: bool, interactions: bool) -> Non
     ensemble, X, _ = sample(3, 12, 40, 2, vectors=False)
     background = X[:5] if interventional else None
     ways = [
-        credits_of(ensemble, X, background, interactions=interactions, table_bytes=n)[0]
+        attributions_of(ensemble, X, background, interactions=interactions, table_bytes=n)[0]
         for n in WAYS
     ]
     np.testing.assert_allclose(ways[1], ways[0], rtol=1e-9, atol=1e-12)
@@ -223,17 +225,17 @@ def test_tables_and_walks_agree(interventional: bool, interactions: bool) -> Non
 @pytest.mark.parametrize("table_bytes", WAYS)
 @pytest.mark.parametrize("interventional", [False, True])
 @pytest.mark.parametrize("interactions", [False, True])
-def test_the_bits_depend_on_nothing_else(
+def test_results_do_not_depend_on_threads_blocks_or_memory(
     interventional: bool, interactions: bool, table_bytes: int
 ) -> None:
     ensemble, X, _ = sample(5, 6, 30, 3, vectors=False, rounds=3)
     many = np.tile(X, (400, 1))
     background = X[:5] if interventional else None
     kind = {"interactions": interactions, "table_bytes": table_bytes}
-    plain, base = credits_of(ensemble, many, background, **kind)  # type: ignore[arg-type]
+    plain, base = attributions_of(ensemble, many, background, **kind)  # type: ignore[arg-type]
     for threads in (2, 3):
         for isa in supported_isas():
-            other, other_base = credits_of(
+            other, other_base = attributions_of(
                 ensemble,
                 many,
                 background,
@@ -243,12 +245,12 @@ def test_the_bits_depend_on_nothing_else(
             )
             assert other.tobytes() == plain.tobytes()
             np.testing.assert_allclose(other_base, base, rtol=1e-12)
-    few = credits_of(ensemble, X, background, **kind)[0]  # type: ignore[arg-type]
+    few = attributions_of(ensemble, X, background, **kind)[0]  # type: ignore[arg-type]
     assert few.tobytes() == plain[:7].tobytes() == plain[-7:].tobytes()
 
 
 def test_a_path_of_many_features_is_walked() -> None:
-    # A chain: every node asks about another feature, and its right child goes on.
+    # A chain: every node tests another feature, and its right child continues.
     n = 70
     rng = np.random.default_rng(0)
     feature = np.full(2 * n + 1, -1, dtype=np.int32)
@@ -278,24 +280,24 @@ def test_a_path_of_many_features_is_walked() -> None:
             most_bytes=1,
         )
         assert shap.n_walked == 1
-        found, base = credits_of(ensemble, X, background)
+        found, base = attributions_of(ensemble, X, background)
         score = ensemble.score(Columns(X), Workers(1))
         np.testing.assert_allclose(base + found.sum(axis=1), score, rtol=1e-9, atol=1e-10)
-        pairs, _ = credits_of(ensemble, X, background, interactions=True)
+        pairs, _ = attributions_of(ensemble, X, background, interactions=True)
         np.testing.assert_allclose(pairs.sum(axis=2), found, rtol=1e-8, atol=1e-10)
 
 
 def test_a_feature_with_very_many_thresholds() -> None:
     rng = np.random.default_rng(1)
-    tree = random_tree(rng, 1, 40_000)  # more thresholds than a code of 16 bits can tell apart
+    tree = random_tree(rng, 1, 40_000)  # more thresholds than 16-bit codes
     ensemble = Ensemble(1, np.zeros(1), [tree])
     X = rng.normal(size=(40, 1))
-    found, base = credits_of(ensemble, X)
+    found, base = attributions_of(ensemble, X)
     score = ensemble.score(Columns(X), Workers(1))
     np.testing.assert_allclose(base + found[:, 0], score, rtol=1e-9, atol=1e-9)
 
 
-def test_bad_calls_are_refused() -> None:
+def test_invalid_calls_are_refused() -> None:
     ensemble, X, _ = sample(0, 3, 5, 1, vectors=False)
     workers = Workers(1)
     shap = ensemble.shap(workers, 0, background=None, interactions=False, most_bytes=2**20)

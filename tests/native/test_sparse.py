@@ -27,7 +27,7 @@ KINDS = ["ones", "rounded", "real", "odd"]
 
 
 def cells(X: npt.NDArray[Any], *, by_rows: bool = True, absent: float = 0.0) -> SparseColumns:
-    """Store what is not absent, as a caller of the core must pass it."""
+    """Store the values that are not absent, in the format of the core."""
     stored = ~np.isnan(X) if np.isnan(absent) else ~(X == 0.0)
     lines, index = np.nonzero(stored if by_rows else stored.T)
     start = np.concatenate([[0], np.cumsum(np.bincount(lines, minlength=X.shape[not by_rows]))])
@@ -67,7 +67,7 @@ def weights(rng: np.random.Generator, n: int, kind: str) -> Vector | None:
     st.booleans(),
     st.sampled_from([np.float32, np.float64]),
 )
-def test_cuts_and_codes_are_those_of_the_dense_table(
+def test_cuts_and_codes_equal_those_of_the_dense_table(
     seed: int, n: int, p: int, density: float, kind: str, max_bins: int, weighted: str,
     limit: int, by_rows: bool, dtype: type,
 ) -> None:  # fmt: skip
@@ -94,7 +94,7 @@ def test_cuts_and_codes_are_those_of_the_dense_table(
 
 
 @pytest.mark.parametrize("density", [0.0, 0.1, 0.7, 1.0])
-def test_absent_cells_may_be_missing(workers: Workers, density: float) -> None:
+def test_absent_values_may_be_missing(workers: Workers, density: float) -> None:
     rng = np.random.default_rng(5)
     X = np.where(rng.random((90, 4)) < density, rng.normal(size=(90, 4)).round(1), np.nan)
     sparse = cells(X, absent=np.nan).by_columns()
@@ -109,7 +109,7 @@ def grow(
     X: Vector, sparse: bool, seed: int, weighted: str, few_rows: int | None, threads: int = 1,
     isa: str = "", bagged: bool = False, absent: float = 0.0, **more: Any,
 ) -> tuple[Tree, Vector]:  # fmt: skip
-    """One tree, and what it adds to the scores of all rows."""
+    """Return one tree, and its contribution to the scores of all rows."""
     rng, workers = np.random.default_rng(seed), Workers(threads, isa)
     n = len(X)
     signal = np.clip(np.nan_to_num(X[:, 0]), -3.0, 3.0)
@@ -153,20 +153,20 @@ def grow(
         ]
     ),
 )
-def test_the_tree_is_that_of_the_dense_table(
+def test_the_tree_equals_that_of_the_dense_table(
     seed: int, density: float, kind: str, weighted: str, few_rows: int | None, threads: int,
     isa: str, bagged: bool, more: dict[str, Any],
 ) -> None:  # fmt: skip
     X = table(np.random.default_rng(seed), 150, 6, density, kind)
     dense, scores = grow(X, False, seed, weighted, None, bagged=bagged, **more)
-    own, said = grow(X, True, seed, weighted, few_rows, threads, isa, bagged, **more)
+    own, added = grow(X, True, seed, weighted, few_rows, threads, isa, bagged, **more)
     assert same_trees(own, dense)
-    np.testing.assert_array_equal(said, scores)
+    np.testing.assert_array_equal(added, scores)
 
 
 @pytest.mark.parametrize("few_rows", [0, 40, ALL_ROWS])
 @pytest.mark.parametrize("density", [0.05, 0.5, 1.0])
-def test_missing_absent_cells_go_where_missing_cells_go(few_rows: int, density: float) -> None:
+def test_missing_absent_values_go_where_missing_values_go(few_rows: int, density: float) -> None:
     rng = np.random.default_rng(8)
     X = np.where(rng.random((300, 5)) < density, rng.normal(size=(300, 5)).round(1), np.nan)
     dense, _ = grow(X, False, 1, "none", None)
@@ -184,7 +184,7 @@ def test_many_blocks_on_many_threads_give_the_same_tree() -> None:
         assert same_trees(grow(X, True, 3, "none", None, threads)[0], dense)
 
 
-def test_trees_of_classes_have_a_plane_for_each() -> None:
+def test_class_trees_equal_those_of_the_dense_table() -> None:
     rng, workers = np.random.default_rng(4), Workers(2)
     X = table(rng, 400, 8, 0.3, "rounded")
     classes = (np.abs(X[:, 0]) * 2 + rng.random(400)).astype(np.int32) % 4
@@ -231,7 +231,7 @@ def test_scores_and_leaves_equal_plain_traversal(
 
 
 @given(st.integers(0, 2**32), st.integers(1, 30), st.integers(1, 9), st.booleans())
-def test_rows_are_taken_in_any_order_and_more_than_once(
+def test_rows_may_be_selected_in_any_order_and_repeatedly(
     seed: int, n: int, p: int, by_rows: bool
 ) -> None:
     rng, workers = np.random.default_rng(seed), Workers(1)
@@ -270,7 +270,7 @@ def arrays(**other: Any) -> tuple[Any, ...]:
         ({"n_features": 2}, "outside the table"),
     ],
 )
-def test_arrays_that_contradict_each_other_are_refused(other: Any, words: str) -> None:
+def test_inconsistent_arrays_are_refused(other: Any, words: str) -> None:
     SparseColumns(*arrays())
     with pytest.raises(ValueError, match=words):
         SparseColumns(*arrays(**other))

@@ -1,4 +1,4 @@
-"""The committed stub of the native module is the generated one."""
+"""The committed stub of the native module equals the generated one."""
 
 from __future__ import annotations
 

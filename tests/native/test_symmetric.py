@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from reference import tree as reference
-from reference.core import Growth, bin_levels, bin_table, same_trees
+from reference.core import Growth, bin_categories, bin_table, same_trees
 from reference.tree import Rules
 from stagewise._native import Workers
 from stagewise.trees.tree import Tree
@@ -39,18 +39,18 @@ def grow(X: Vector, g: Vector, h: Vector, rules: Rules, threads: int = 1, **more
     return Growth(workers, bins, None, rules, grow_policy="symmetric", **more).grow(g, h)
 
 
-def worth(g: Vector, h: Vector, rows: Mask, l2: float) -> float:
+def leaf_score(g: Vector, h: Vector, rows: Mask, l2: float) -> float:
     return float(g[rows].sum() ** 2 / (h[rows].sum() + l2) / 2)
 
 
 def brute_force(X: Vector, g: Vector, h: Vector, rules: Rules) -> tuple[list[Any], list[Mask]]:
-    """Return the question of every level and the rows of the leaves at the end."""
+    """Return the split of every depth and the rows of the final leaves."""
     workers = Workers(1)
     _, cuts = bin_table(workers, X)
     leaves = [np.ones(len(X), dtype=bool)]
-    asked = []
-    while 2 * len(leaves) <= rules.max_leaves and len(asked) < (rules.max_depth or 99):
-        best, best_score = None, sum(worth(g, h, rows, rules.l2) for rows in leaves)
+    chosen = []
+    while 2 * len(leaves) <= rules.max_leaves and len(chosen) < (rules.max_depth or 99):
+        best, best_score = None, sum(leaf_score(g, h, rows, rules.l2) for rows in leaves)
         for feature in range(X.shape[1]):
             x = X[:, feature]
             absent = np.isnan(x)
@@ -65,15 +65,15 @@ def brute_force(X: Vector, g: Vector, h: Vector, rules: Rules) -> tuple[list[Any
                         for s in sides
                     )
                     score += (
-                        sum(worth(g, h, s, rules.l2) for s in sides)
+                        sum(leaf_score(g, h, s, rules.l2) for s in sides)
                         if heavy
-                        else worth(g, h, rows, rules.l2)
+                        else leaf_score(g, h, rows, rules.l2)
                     )
                 if score > best_score * (1 + 1e-10):
                     best, best_score = (feature, cut, left), score
         if best is None:
             break
-        asked.append(best[:2])
+        chosen.append(best[:2])
         divided = []
         for rows in leaves:
             sides = [rows & best[2], rows & ~best[2]]
@@ -83,7 +83,7 @@ def brute_force(X: Vector, g: Vector, h: Vector, rules: Rules) -> tuple[list[Any
             )
             divided += sides if heavy else [rows]
         leaves = divided
-    return asked, leaves
+    return chosen, leaves
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -94,22 +94,24 @@ def brute_force(X: Vector, g: Vector, h: Vector, rules: Rules) -> tuple[list[Any
         Rules(max_leaves=64, max_depth=3, l2=0.5),
         Rules(max_leaves=16, l2=1.0, min_hessian=4.0),
     ],
-    ids=["eight leaves", "three levels", "heavy"],
+    ids=["eight leaves", "depth three", "heavy"],
 )
-def test_the_split_of_each_depth_is_that_of_brute_force(seed: int, rules: Rules) -> None:
+def test_the_split_of_each_depth_equals_brute_force(seed: int, rules: Rules) -> None:
     X, g, h = make_data(seed)
     tree = grow(X, g, h, rules)
-    asked, leaves = brute_force(X, g, h, rules)
+    chosen, leaves = brute_force(X, g, h, rules)
     inner = tree.feature >= 0
-    questions = set(zip(tree.feature[inner].tolist(), tree.threshold[inner].tolist(), strict=True))
-    assert questions == {(f, float(cut)) for f, cut in asked}
+    splits_of_tree = set(
+        zip(tree.feature[inner].tolist(), tree.threshold[inner].tolist(), strict=True)
+    )
+    assert splits_of_tree == {(f, float(cut)) for f, cut in chosen}
     expected = np.zeros(len(X))
     for rows in leaves:
         expected[rows] = -g[rows].sum() / (h[rows].sum() + rules.l2)
     np.testing.assert_allclose(reference.predict(tree, X), expected, rtol=1e-9)
 
 
-def test_leaves_that_would_be_too_light_stay() -> None:
+def test_leaves_below_min_samples_leaf_are_not_split() -> None:
     X, g, h = make_data(7, 300)
     tree = grow(X, g, h, Rules(max_leaves=64, min_samples_leaf=15.0))
     assert tree.cover[tree.feature < 0].min() >= 15
@@ -128,7 +130,7 @@ def test_categories_are_split_by_one_set_per_depth() -> None:
     X[:, 0] = np.random.default_rng(9).integers(0, 30, 2000)
     g = g - np.sin(X[:, 0])
     workers = Workers(1)
-    bins, _ = bin_levels(workers, X, [30, 0, 0])
+    bins, _ = bin_categories(workers, X, [30, 0, 0])
     rules = Rules(max_leaves=8, category_smoothing=1.0)
     tree = Growth(workers, bins, None, rules, grow_policy="symmetric").grow(g, h)
     assert tree.feature[0] == 0
@@ -138,7 +140,7 @@ def test_categories_are_split_by_one_set_per_depth() -> None:
     assert mean[left].min() > mean[~left].max() or mean[left].max() < mean[~left].min()
 
 
-def test_no_row_breaks_a_direction() -> None:
+def test_predictions_are_monotone() -> None:
     for seed in range(10):
         X, g, h = make_data(seed, 300)
         tree = grow(X, g, h, Rules(max_leaves=32, l2=1.0), monotone=[1, 0, -1])

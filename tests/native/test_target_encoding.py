@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference.statistics import keys_of, ordered_means, strength_of
+from reference.target_encoding import keys_of, ordered_means, strength_of
 from stagewise._native import CategoryKeys, Columns, Workers, encode_keys
 
 pytestmark = pytest.mark.native
@@ -21,7 +21,7 @@ def given_kinds(kinds=KINDS):
 
 
 def make(seed: int, n: int = 300):
-    """Columns with missing levels, and pairs (g, h) that depend on them."""
+    """Return columns with missing categories, and pairs (g, h) that depend on them."""
     rng = np.random.default_rng(seed)
     X = np.column_stack([rng.integers(0, k or 9, n).astype(float) for k in LEVELS])
     X[rng.random(X.shape) < 0.1] = np.nan
@@ -33,7 +33,7 @@ def make(seed: int, n: int = 300):
 
 
 def order_of(n: int, seed: int, version: int) -> list[int]:
-    """The order in which rows are encoded, read off a column that counts the rows before."""
+    """Return the order in which rows are encoded, read from a column that counts earlier rows."""
     one = np.zeros((n, 1))
     pairs = np.tile(np.array([-1.0, 1.0], dtype=np.float32), n)
     keys = CategoryKeys(Workers(1), Columns(one), [[(0, 1)]], None)
@@ -42,7 +42,7 @@ def order_of(n: int, seed: int, version: int) -> list[int]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_rows_are_encoded_by_the_rows_before_them(seed) -> None:
+def test_rows_are_encoded_by_earlier_rows(seed) -> None:
     X, pairs = make(seed)
     workers = Workers(2)
     keys = CategoryKeys(workers, Columns(X), given_kinds(), None)
@@ -69,7 +69,7 @@ def test_the_strength_is_the_ratio_of_variances(seed) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_gain_is_what_squares_fall_by(seed) -> None:
+def test_the_gain_is_the_decrease_of_squared_error(seed) -> None:
     X, pairs = make(seed)
     workers = Workers(2)
     keys = CategoryKeys(workers, Columns(X), given_kinds(), None)
@@ -100,10 +100,10 @@ def test_the_encoding_of_a_row_does_not_depend_on_its_target(seed, row) -> None:
     first = keys.ordered_means(workers, pairs.reshape(-1), strength, 1, 0)
     second = keys.ordered_means(workers, other.reshape(-1), strength, 1, 0)
     for a, b in zip(first, second, strict=True):
-        np.testing.assert_array_equal(a[upto], b[upto])  # nor do those that come before it
+        np.testing.assert_array_equal(a[upto], b[upto])  # nor do those of earlier rows
 
 
-def test_rows_outside_the_training_rows_are_encoded_by_all() -> None:
+def test_other_rows_are_encoded_by_all_training_rows() -> None:
     X, pairs = make(0)
     workers = Workers(1)
     learned = np.flatnonzero(np.arange(len(X)) % 3 > 0).astype(np.uint32)
@@ -147,7 +147,7 @@ def test_any_number_of_threads_gives_the_same() -> None:
     assert found[0] == found[1] == found[2]
 
 
-def test_more_combinations_than_numbers_are_refused() -> None:
+def test_more_combinations_than_integers_are_refused() -> None:
     X = np.zeros((3, 3))
     many = [(f, 2**30) for f in range(3)]
     with pytest.raises(ValueError, match="too many combinations"):

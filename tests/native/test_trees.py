@@ -1,7 +1,7 @@
-"""The grower finds the tree that brute force finds.
+"""Trees of the grower equal those of brute force.
 
-Gradients and hessians here are multiples of a power of two, and few: packed as integers they lose
-nothing, so structure, values and gains must agree to rounding in float64.
+Gradients and hessians here are multiples of a power of two, and few: packed as integers they are
+exact, so structure, values and gains must agree to rounding in float64.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def test_each_rule_gives_the_brute_force_tree(name: str, depth_wise: bool, weigh
 
 
 @pytest.mark.parametrize("features", [1, 8, 11])
-def test_features_that_fill_a_byte_give_the_brute_force_tree(features: int) -> None:
+def test_features_with_255_bins_give_the_brute_force_tree(features: int) -> None:
     data = make_data(features, 320, features, missing=0.02)
     rng = np.random.default_rng([features, 1])
     data.X = np.where(np.isnan(data.X), np.nan, data.X + rng.integers(0, 80, data.X.shape) / 200)
@@ -152,7 +152,7 @@ def test_any_small_problem_gives_the_brute_force_tree(
 
 
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
-def test_a_bag_of_rows_gives_the_tree_of_these_rows(weights: str) -> None:
+def test_a_bag_gives_the_tree_of_its_rows(weights: str) -> None:
     data = make_data(7, 80, weights=weights)
     bag = np.flatnonzero(np.random.default_rng(2).random(80) < 0.5).astype(np.uint32)
     rules = Rules(l2=1.0, min_samples_leaf=2.0)
@@ -166,7 +166,7 @@ def test_a_bag_of_rows_gives_the_tree_of_these_rows(weights: str) -> None:
 
 
 def test_the_root_is_the_newton_step_of_the_totals(workers: Workers) -> None:
-    # Over 32,768 rows gradients are rounded at random: 2^-31 of Σ|g| a row, unbiased.
+    # Above 32,768 rows gradients are rounded at random: 2^-31 of Σ|g| per row, unbiased.
     rng = np.random.default_rng(0)
     for n in (10, 5_000, 100_000):
         X = rng.normal(size=(n, 1))
@@ -190,7 +190,7 @@ def test_a_parent_is_the_sum_of_its_children() -> None:
     assert (tree.gain[~inner] == 0).all()
 
 
-def test_a_whole_weight_is_that_many_copies() -> None:
+def test_an_integer_weight_equals_copies() -> None:
     data = make_data(5, 150, weights="whole")
     assert data.weight is not None
     times = data.weight.astype(int)
@@ -204,7 +204,7 @@ def test_a_whole_weight_is_that_many_copies() -> None:
     assert same_trees(grow(data, rules), grow(copied, rules))
 
 
-def test_a_row_of_weight_zero_changes_nothing() -> None:
+def test_weight_zero_equals_absence() -> None:
     data = make_data(6, 100, weights="whole")
     assert data.weight is not None
     data.weight[::3] = 0.0
@@ -222,7 +222,7 @@ def test_no_signal_gives_a_single_leaf() -> None:
         assert grow(data, Rules(), few_rows).feature.tolist() == [-1]
 
 
-def test_missing_values_alone_can_be_the_signal() -> None:
+def test_a_split_by_missing_values_only() -> None:
     X = np.array([[1.0], [2.0], [3.0], [np.nan], [np.nan]])
     gradient = np.array([1.0, 1.0, 1.0, -1.0, -1.0])
     tree = grow(Data(X, gradient, np.ones(5), None), Rules())
@@ -232,7 +232,7 @@ def test_missing_values_alone_can_be_the_signal() -> None:
 
 
 @pytest.mark.parametrize("heavy_left", [False, True])
-def test_an_unseen_missing_value_follows_the_heavier_child(heavy_left: bool) -> None:
+def test_a_missing_value_not_in_training_follows_the_heavier_child(heavy_left: bool) -> None:
     x = np.where(np.arange(20) < (13 if heavy_left else 7), 0.0, 1.0)
     tree = grow(Data(x[:, np.newaxis], x - 0.5, np.ones(20), None), Rules())
     assert tree.missing_left.tolist() == [int(heavy_left), 0, 0]
@@ -241,12 +241,12 @@ def test_an_unseen_missing_value_follows_the_heavier_child(heavy_left: bool) -> 
 # ---- features that share a code -----------------------------------------------------------------
 
 
-def one_hot(rng: np.random.Generator, n: int, levels: int) -> Vector:
-    return np.eye(levels)[rng.integers(0, levels, n)]
+def one_hot(rng: np.random.Generator, n: int, n_values: int) -> Vector:
+    return np.eye(n_values)[rng.integers(0, n_values, n)]
 
 
 @pytest.mark.parametrize("damage", ["none", "one conflict", "missing", "sorted", "more values"])
-def test_exclusive_columns_share_a_code_and_nothing_else_changes(damage: str) -> None:
+def test_exclusive_columns_share_a_code_without_changing_the_tree(damage: str) -> None:
     rng = np.random.default_rng(len(damage))
     n = 400
     soil, region, number = one_hot(rng, n, 30), one_hot(rng, n, 4), rng.normal(size=(n, 1))
@@ -271,7 +271,7 @@ def test_exclusive_columns_share_a_code_and_nothing_else_changes(damage: str) ->
         assert_same(grow(data, rules, few_rows), expected)
 
 
-# ---- the same tree on every path ----------------------------------------------------------------
+# ---- the same tree on every code path -----------------------------------------------------------
 
 
 def large_data(features: int, values: int, n: int) -> tuple[Vector, npt.NDArray[np.int32], Vector]:
@@ -289,7 +289,7 @@ def large_data(features: int, values: int, n: int) -> tuple[Vector, npt.NDArray[
     [(4, 200, 70_000), (3, 2_000, 30_000), (70, 30, 4_000), (6, 100, 6_000)],
     ids=["many rows", "two bytes a code", "many features", "small leaves"],
 )
-def test_threads_instruction_sets_and_paths_change_no_bit(
+def test_threads_instruction_sets_and_code_paths_change_no_bit(
     features: int, values: int, n: int, weights: str
 ) -> None:
     X, y, score = large_data(features, values, n)
@@ -343,7 +343,7 @@ def test_every_leaf_lists_its_rows_in_order_for_any_number_of_threads(
             np.testing.assert_array_equal(a, b)
 
 
-def test_a_grower_forgets_its_last_tree() -> None:
+def test_a_second_tree_does_not_depend_on_the_first() -> None:
     data = make_data(8, 300)
     workers = Workers(2)
     bins, _ = bin_table(workers, data.X)

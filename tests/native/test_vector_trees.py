@@ -1,6 +1,6 @@
-"""Trees with a vector in every leaf equal those of brute force, and with one output usual trees.
+"""Vector trees equal those of brute force, and with one output scalar trees.
 
-Gradients are multiples of a power of two, and few: packed as integers they lose nothing.
+Gradients are multiples of a power of two, and few: packed as integers they are exact.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from reference import vector_tree
-from reference.core import ALL_ROWS, Growth, bin_levels, forest_of, same_trees
+from reference.core import ALL_ROWS, Growth, bin_categories, forest_of, same_trees
 from reference.tree import Rules, leaf_of
 from stagewise._native import (
     Columns,
@@ -39,17 +39,17 @@ class Data:
         n: int = 90,
         outputs: int = 3,
         weights: str = "none",
-        levels: int = 0,
+        n_categories: int = 0,
         curved: bool = False,
     ) -> None:
         rng = np.random.default_rng([seed, 9])
         self.k = outputs
         self.X = rng.integers(0, 12, (n, 3)) / 2
         self.X[:, 1] = self.X[:, 1] > 2
-        self.levels = (0, 0, 0)
-        if levels:
-            self.X[:, 2] = rng.integers(0, levels, n)
-            self.levels = (0, 0, levels)
+        self.n_categories = (0, 0, 0)
+        if n_categories:
+            self.X[:, 2] = rng.integers(0, n_categories, n)
+            self.n_categories = (0, 0, n_categories)
         signal = np.stack([np.sin(self.X[:, k % 3] * (k + 1)) for k in range(outputs)], axis=1)
         noisy = signal + 0.3 * rng.normal(size=(n, outputs))
         self.g = np.rint(noisy * 1024) / 1024
@@ -65,7 +65,7 @@ class Data:
         self, rules: Rules, workers: Workers | None = None, outputs: int | None = None, **more: Any
     ) -> Growth:
         workers = workers or Workers(1)
-        bins, self.cuts = bin_levels(workers, self.X, self.levels)
+        bins, self.cuts = bin_categories(workers, self.X, self.n_categories)
         k = self.k if outputs is None else outputs
         return Growth(workers, bins, self.weight, rules, outputs=k, **more)
 
@@ -79,7 +79,7 @@ def assert_same(data: Data, tree: Tree, expected: list[vector_tree.VectorNode]) 
     ]
     np.testing.assert_array_equal(tree.left, [n.children[0] for n in expected])
     np.testing.assert_allclose(tree.value, [n.value for n in expected], rtol=1e-6, atol=1e-7)
-    leaves = [leaf_of(tree, row, data.levels) for row in data.X]
+    leaves = [leaf_of(tree, row, data.n_categories) for row in data.X]
     for number, node in enumerate(expected):
         if node.children == (-1, -1):
             reached = np.array(leaves)[node.rows] == number
@@ -93,7 +93,7 @@ def assert_same(data: Data, tree: Tree, expected: list[vector_tree.VectorNode]) 
 RULES = {
     "plain": Rules(max_leaves=8),
     "deep": Rules(max_leaves=0, min_samples_leaf=4, l2=1.0),
-    "by levels": Rules(max_leaves=7, depth_wise=True, l2=0.5),
+    "depth-wise": Rules(max_leaves=7, depth_wise=True, l2=0.5),
     "shallow": Rules(max_depth=2, l2=1.0),
     "penalties": Rules(max_leaves=8, l1=2.0, l2=3.0, min_gain=0.4),
     "small steps": Rules(max_leaves=8, max_step=0.25, l2=1.0),
@@ -104,7 +104,7 @@ RULES = {
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
 @pytest.mark.parametrize("name", RULES)
 @pytest.mark.parametrize("curved", [False, True])
-def test_a_tree_is_that_of_brute_force(name: str, weights: str, curved: bool) -> None:
+def test_a_tree_equals_that_of_brute_force(name: str, weights: str, curved: bool) -> None:
     for seed in range(3):
         data = Data(seed, weights=weights, curved=curved, outputs=2 + seed)
         tree = data.grow(RULES[name])
@@ -118,31 +118,31 @@ def test_a_tree_is_that_of_brute_force(name: str, weights: str, curved: bool) ->
         assert_same(data, tree, expected)
 
 
-@pytest.mark.parametrize("levels", [3, 9, 30])
-def test_categories_are_split_along_their_principal_direction(levels: int) -> None:
+@pytest.mark.parametrize("n_categories", [3, 9, 30])
+def test_categories_are_split_along_their_principal_direction(n_categories: int) -> None:
     rules = Rules(
         max_leaves=6, min_samples_leaf=3, category_smoothing=5, category_l2=2, category_chance=0.5
     )
     for seed in range(4):
-        data = Data(seed, n=150, levels=levels, curved=True)
+        data = Data(seed, n=150, n_categories=n_categories, curved=True)
         tree = data.grow(rules)
         expected = vector_tree.grow(data.X, data.g, data.h, None, data.cuts, rules)
         assert_same(data, tree, expected)
 
 
 @pytest.mark.parametrize("few_rows", [0, 20, ALL_ROWS])
-@pytest.mark.parametrize("levels", [0, 12])
-def test_how_a_node_is_searched_does_not_matter(few_rows: int, levels: int) -> None:
-    data = Data(1, n=400, levels=levels, curved=True, weights="whole")
+@pytest.mark.parametrize("n_categories", [0, 12])
+def test_the_search_method_of_a_node_does_not_matter(few_rows: int, n_categories: int) -> None:
+    data = Data(1, n=400, n_categories=n_categories, curved=True, weights="whole")
     rules = Rules(max_leaves=20, min_samples_leaf=3, l2=1)
     assert same_trees(data.grow(rules), data.grow(rules, few_rows=few_rows))
 
 
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
-@pytest.mark.parametrize("levels", [0, 3, 20])
+@pytest.mark.parametrize("n_categories", [0, 3, 20])
 @pytest.mark.parametrize("name", RULES)
-def test_one_output_is_the_tree_of_numbers(name: str, levels: int, weights: str) -> None:
-    data = Data(3, n=300, outputs=1, levels=levels, weights=weights, curved=True)
+def test_one_output_gives_the_scalar_tree(name: str, n_categories: int, weights: str) -> None:
+    data = Data(3, n=300, outputs=1, n_categories=n_categories, weights=weights, curved=True)
     scalar = data.growth(RULES[name], outputs=0).grow(data.g[:, 0].copy(), data.h[:, 0].copy())
     tree = data.grow(RULES[name])
     assert same_trees(tree.with_values(tree.value[:, 0].copy()), scalar)
@@ -150,7 +150,7 @@ def test_one_output_is_the_tree_of_numbers(name: str, levels: int, weights: str)
 
 @pytest.mark.parametrize("curved", [False, True])
 def test_identical_outputs_give_the_tree_of_one(curved: bool) -> None:
-    data = Data(4, n=300, outputs=1, curved=curved, levels=12)
+    data = Data(4, n=300, outputs=1, curved=curved, n_categories=12)
     rules = Rules(max_leaves=12, min_samples_leaf=5, l2=1, category_smoothing=10, category_chance=1)
     scalar = data.growth(rules, outputs=0).grow(data.g[:, 0].copy(), data.h[:, 0].copy())
     data.g, data.h, data.k = np.repeat(data.g, 4, axis=1), np.repeat(data.h, 4, axis=1), 4
@@ -177,14 +177,14 @@ def test_a_permutation_of_outputs_permutes_values(outputs: int) -> None:
 @pytest.mark.parametrize("isa", supported_isas())
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads_and_instruction_sets_do_not_matter(threads: int, isa: str) -> None:
-    data = Data(6, n=60_000, outputs=5, curved=True, levels=9)
+    data = Data(6, n=60_000, outputs=5, curved=True, n_categories=9)
     rules = Rules(max_leaves=31, min_samples_leaf=20, l2=1)
     expected = data.grow(rules)
     assert len(expected.feature) > 21
     assert same_trees(data.grow(rules, Workers(threads, isa)), expected)
 
 
-def test_a_bag_is_its_rows_alone() -> None:
+def test_a_bag_equals_a_table_of_its_rows() -> None:
     data = Data(7, n=300, curved=True)
     rules = Rules(max_leaves=8, min_samples_leaf=4, l2=1)
     bag = np.flatnonzero(np.random.default_rng(0).random(300) < 0.5).astype(np.uint32)
@@ -193,17 +193,17 @@ def test_a_bag_is_its_rows_alone() -> None:
     assert_same(data, tree, expected)
 
 
-@pytest.mark.parametrize("levels", [0, 9])
+@pytest.mark.parametrize("n_categories", [0, 9])
 @pytest.mark.parametrize("leaves", [8, 40, 90])
-def test_every_way_to_score_rows_finds_the_same_leaves(levels: int, leaves: int) -> None:
+def test_every_scoring_method_finds_the_same_leaves(n_categories: int, leaves: int) -> None:
     workers = Workers(2)
-    data = Data(8, n=1000, outputs=5, levels=levels, curved=True)
+    data = Data(8, n=1000, outputs=5, n_categories=n_categories, curved=True)
     rules = Rules(max_leaves=leaves, min_samples_leaf=1, l2=1)
     bag = np.arange(0, 1000, 3, dtype=np.uint32)
     growth = data.growth(rules, workers)
     trees = [growth.grow_vectors(data.g, data.h, bag), growth.grow_vectors(data.g * 3, data.h)]
-    walked = sum(t.value[[leaf_of(t, row, data.levels) for row in data.X]] for t in trees)
-    forest = forest_of(trees, 3, 5, data.levels, outputs_per_tree=5)
+    walked = sum(t.value[[leaf_of(t, row, data.n_categories) for row in data.X]] for t in trees)
+    forest = forest_of(trees, 3, 5, data.n_categories, outputs_per_tree=5)
     many, few = np.zeros((1000, 5)), np.zeros((1000, 5))
     forest.add_scores(workers, Columns(data.X), 0, 2, many.reshape(-1))
     forest.add_rows(data.X, 0, 2, few.reshape(-1))
@@ -212,12 +212,12 @@ def test_every_way_to_score_rows_finds_the_same_leaves(levels: int, leaves: int)
 
 
 @pytest.mark.parametrize("bagged", [False, True])
-def test_scores_of_training_and_other_rows_are_those_of_the_leaves(bagged: bool) -> None:
-    data = Data(9, n=700, outputs=3, levels=9)
+def test_training_and_other_scores_equal_those_of_the_leaves(bagged: bool) -> None:
+    data = Data(9, n=700, outputs=3, n_categories=9)
     growth = data.growth(Rules(max_leaves=12, l2=1), Workers(2))
     bag = np.arange(0, 700, 2, dtype=np.uint32) if bagged else None
     tree = growth.grow_vectors(data.g, data.h, bag)
-    expected = tree.value[[leaf_of(tree, row, data.levels) for row in data.X]].T
+    expected = tree.value[[leaf_of(tree, row, data.n_categories) for row in data.X]].T
     value = tree.value.reshape(-1)
     for add in (
         lambda out: growth.grower.add_scores(growth.grown, value, out),
@@ -229,7 +229,7 @@ def test_scores_of_training_and_other_rows_are_those_of_the_leaves(bagged: bool)
         np.testing.assert_array_equal(out, expected)
 
 
-def test_parts_that_do_not_fit_are_refused() -> None:
+def test_inconsistent_parts_are_refused() -> None:
     data = Data(0)
     growth = data.growth(Rules(max_leaves=4))
     one = Gradients(90)
@@ -250,16 +250,16 @@ def test_parts_that_do_not_fit_are_refused() -> None:
         )
 
 
-def test_all_arrays_of_a_tree_are_sound() -> None:
+def test_all_arrays_of_a_tree_are_valid() -> None:
     tree = Data(1).grow(Rules(max_leaves=5))
     assert tree.value.shape == (9, 3)
     assert all(len(getattr(tree, name)) == 9 for name in NODE_ARRAYS)
 
 
-def test_histograms_that_would_take_too_much_memory_are_done_without() -> None:
+def test_histograms_beyond_the_memory_limit_change_no_tree() -> None:
     rng = np.random.default_rng(0)
     data = Data(0, n=900, outputs=1500)
     data.X = rng.normal(size=(900, 3))
     rules = Rules(max_leaves=100, min_samples_leaf=3, l2=1)
-    # No more than sixty of a hundred leaves can keep their 9 MB.
+    # At most sixty of a hundred leaves can keep their 9 MB.
     assert same_trees(data.grow(rules, few_rows=0), data.grow(rules, few_rows=ALL_ROWS))

@@ -1,4 +1,4 @@
-"""Threads: they end with their owner, and serve many Python threads, forks, and after errors."""
+"""Worker threads: they end with their owner, and work with Python threads, forks and errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ GRADIENT = X[:, 0] + RNG.normal(size=N)
 
 
 def grow_with(workers: Workers) -> Tree:
-    """Do something that opens many regions."""
+    """Grow a tree, which runs many parallel regions."""
     growth = Growth(workers, bin_table(workers, X)[0], None, Rules(max_leaves=15))
     return growth.grow(GRADIENT, np.ones(N))
 
@@ -41,7 +41,7 @@ def expected() -> Tree:
     return grow_with(Workers(1))
 
 
-def test_a_wish_for_no_threads_is_one_thread() -> None:
+def test_zero_threads_mean_one() -> None:
     assert [Workers(t).threads for t in (-3, 0, 1, 4)] == [1, 1, 1, 4]
 
 
@@ -57,7 +57,7 @@ def test_any_number_of_threads_gives_the_same_tree(threads: int, expected: Tree)
     assert same_trees(grow_with(Workers(threads)), expected)
 
 
-def test_many_fits_at_once_in_many_python_threads(expected: Tree) -> None:
+def test_many_fits_in_many_python_threads(expected: Tree) -> None:
     with ThreadPoolExecutor(8) as pool:
         trees = list(pool.map(lambda i: grow_with(Workers(1 + i % 4)), range(16)))
     assert all(same_trees(tree, expected) for tree in trees)
@@ -75,7 +75,7 @@ def test_threads_end_with_their_owner() -> None:
     for _ in range(200):
         if threads() <= before:
             break
-        time.sleep(0.01)  # the system takes a moment to forget a thread that has ended
+        time.sleep(0.01)  # a thread that has ended is listed for a short time
     assert threads() <= before
 
 
@@ -108,11 +108,11 @@ def test_a_child_forked_in_the_middle_of_a_fit_can_fit(expected: Tree, in_child:
     busy = threading.Thread(target=keep_fitting)
     busy.start()
     try:
-        answers = [in_child(lambda: same_trees(grow_with(Workers(2)), expected)) for _ in range(3)]
+        results = [in_child(lambda: same_trees(grow_with(Workers(2)), expected)) for _ in range(3)]
     finally:
         stop.set()
         busy.join()
-    assert answers == [True, True, True]
+    assert results == [True, True, True]
 
 
 FAILING = """
@@ -146,18 +146,18 @@ for _ in range(8):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a limit on memory")
 @pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="reserves all addresses")
 @pytest.mark.skipif("libtsan" in os.environ.get("LD_PRELOAD", ""), reason="reserves all addresses")
-def test_an_error_in_a_region_arrives_once_and_leaves_the_threads_usable() -> None:
-    answer = subprocess.run(
+def test_an_error_in_a_region_is_raised_once_and_leaves_the_threads_usable() -> None:
+    completed = subprocess.run(
         [sys.executable, "-c", FAILING],
-        # One heap for all threads: each heap of its own would reserve what is left of the memory.
+        # One heap for all threads: separate heaps would reserve the rest of the memory.
         env={**os.environ, "MALLOC_ARENA_MAX": "1"},
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    assert answer.returncode == 0, answer.stderr
-    assert answer.stdout.split() == ["MemoryError"] * 8
+    assert completed.returncode == 0, completed.stderr
+    assert completed.stdout.split() == ["MemoryError"] * 8
 
 
 def test_an_error_before_a_region_leaves_the_threads_usable(expected: Tree) -> None:
@@ -172,11 +172,11 @@ def test_predicting_with_one_forest_from_many_python_threads() -> None:
     rng = np.random.default_rng(3)
     n_trees = 20
     start = np.arange(0, 3 * n_trees + 1, 3, dtype=np.uint64)
-    ask = np.tile([0, -1, -1], n_trees).astype(np.int32)
+    feature = np.tile([0, -1, -1], n_trees).astype(np.int32)
     forest = Forest(
         start,
-        ask,
-        np.where(ask == 0, rng.normal(size=3 * n_trees), 0.0),
+        feature,
+        np.where(feature == 0, rng.normal(size=3 * n_trees), 0.0),
         np.zeros(3 * n_trees, dtype=np.uint8),
         np.tile([1, -1, -1], n_trees).astype(np.int32),
         np.tile([2, -1, -1], n_trees).astype(np.int32),
@@ -191,5 +191,5 @@ def test_predicting_with_one_forest_from_many_python_threads() -> None:
         return out.tobytes()
 
     with ThreadPoolExecutor(6) as pool:
-        answers = set(pool.map(scores, [1, 2, 3, 4] * 6))
-    assert len(answers) == 1
+        results = set(pool.map(scores, [1, 2, 3, 4] * 6))
+    assert len(results) == 1

@@ -1,1 +1,1 @@
-"""Slow, obvious NumPy versions of what the native core does, for the tests to hold it to."""
+"""Slow, simple NumPy versions of the algorithms of the native core, for comparison in tests."""

@@ -1,7 +1,7 @@
 """Cuts and bin codes, one value at a time.
 
-The one idea: every rule is a plain loop over sorted values in float64. Must not call the core, nor
-sample rows: it reads all of them.
+Every rule is a plain loop over sorted values in float64. This module does not call the core and
+does not sample rows: it reads all of them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LARGEST = float(np.finfo(np.float64).max)
 
 
 def as_single(x: float) -> float:
-    """Return what is left of a number after a trip through float32."""
+    """Return a number rounded to float32."""
     with np.errstate(over="ignore"):
         return float(np.float32(x))
 
@@ -31,7 +31,7 @@ def cut_between(a: float, b: float) -> float:
     Where one of them is infinite, the outermost finite number that still separates them.
     """
     low, high = max(a, as_single(a)), min(b, as_single(b))
-    if not low < high:  # float32 cannot tell them apart
+    if not low < high:  # equal in float32
         low, high = a, b
     if low == -np.inf:
         return -LARGEST if high > -LARGEST else -np.inf
@@ -42,10 +42,10 @@ def cut_between(a: float, b: float) -> float:
 
 
 def find_cuts(column: npt.NDArray[Any], weight: Vector | None, max_bins: int) -> Vector:
-    """Return the cuts of a column: all distinct values apart, or about equal weights in the bins.
+    """Return the cuts of a column: between all distinct values, or for bins of about equal weight.
 
-    A bin is closed when it holds its share of the weight that is left; or already with a quarter
-    of a share, when the next value alone is worth a whole one.
+    A bin is closed when it has its share of the remaining weight; or already with a quarter of a
+    share, when the next value alone has a whole one.
     """
     held: dict[float, float] = {}
     for row, x in enumerate(column.astype(np.float64)):

@@ -1,4 +1,4 @@
-"""Categories of a categorical column, cell by cell, in exact fractions."""
+"""Categories of a categorical column, value by value, in exact fractions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Key = tuple[int, Any]
 
 
 def key_of(cell: Any) -> Key | None:
-    """A number as (0, exactly what it is), a text as (1, text), a missing cell as None."""
+    """A number as (0, exact value), a text as (1, text), a missing value as None."""
     if cell is None or cell != cell:
         return None
     if isinstance(cell, str):
@@ -29,7 +29,7 @@ def slow_categories(cells: Sequence[Any], weights: Sequence[float]) -> list[Key]
 
 
 def spellings(number: Any) -> set[str]:
-    """What a number is usually written as."""
+    """Return the usual spellings of a number."""
     is_whole = not math.isinf(number) and number.denominator == 1
     whole = {str(int(number))} if is_whole else set()
     double = float(number)
@@ -37,7 +37,7 @@ def spellings(number: Any) -> set[str]:
 
 
 def slow_number(categories: Sequence[Key], cell: Any) -> float | None:
-    """The number of a cell's category; NaN for a missing cell, None for one that is no category."""
+    """Return the code of a category; NaN for a missing value, None for an unknown category."""
     key = key_of(cell)
     if key is None:
         return math.nan

@@ -1,7 +1,7 @@
 """A classification tree by brute force: every split of every node is tried.
 
-The one idea: a node is as good as the weight that its commonest class has, or as its purity; the
-tree is grown best leaf first. Must not call the core.
+The score of a node is the weight of its most frequent class, or its purity; the tree is grown best
+leaf first. This module does not call the core.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ClassProblem(Problem):
 
 
 def node_score(weights: Vector, criterion: str) -> float:
-    """Return what one answer gets right, or Σ W_k² / W, or Σ W_k log W_k - W log W."""
+    """Return the weight of the most frequent class, or Σ W_k² / W, or Σ W_k log W_k - W log W."""
     if criterion == "misclassification":
         return float(weights.max())
     if criterion == "entropy":
@@ -77,7 +77,7 @@ def grow(
     criterion: str,
     n_classes: int | None = None,
 ) -> Tree:
-    """Fit a tree to classes; row_weight is what a row of weight 1 counts."""
+    """Fit a tree to classes; row_weight is the count of a row of weight 1."""
     w = np.ones(len(X)) if weight is None else weight
     k = int(codes.max()) + 1 if n_classes is None else n_classes
     problem = ClassProblem(

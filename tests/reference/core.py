@@ -1,7 +1,7 @@
-"""The native core, called the way the references are.
+"""The native core with the same functions and arguments as the references.
 
-The one idea: one function a question, with the arguments of the slow version, so that a test can
-ask both. Must not compute anything of its own.
+There is one function per algorithm, with the arguments of the slow version, so that a test can call
+both. This module computes nothing itself.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from stagewise.trees.tree import NODE_ARRAYS, Tree
 __all__ = [
     "ALL_ROWS",
     "Growth",
-    "bin_levels",
+    "bin_categories",
     "bin_table",
     "cuts_of",
     "forest_of",
@@ -54,27 +54,27 @@ def columns_of(X: Any) -> list[npt.NDArray[Any]]:
 def cuts_of(
     workers: Workers, X: Any, weight: Vector | None = None, max_bins: int = 255
 ) -> list[Vector]:
-    """The cuts of the native core."""
+    """Return the cuts of the native core."""
     return learn_cuts(workers, Columns(X), weight, max_bins, 100_000, 0)
 
 
 def bin_table(
     workers: Workers, X: Any, weight: Vector | None = None, max_bins: int = 255
 ) -> tuple[Bins, list[Vector]]:
-    """The codes of a table by the cuts of the slow reference, which all rows are read for."""
+    """Return the bin codes of a table by the cuts of the slow reference, which reads all rows."""
     cuts = [find_cuts(column, weight, max_bins) for column in columns_of(X)]
     return Bins(workers, Columns(X), cuts), cuts
 
 
-def bin_levels(
-    workers: Workers, X: Any, levels: Sequence[int], max_bins: int = 255
+def bin_categories(
+    workers: Workers, X: Any, n_categories: Sequence[int], max_bins: int = 255
 ) -> tuple[Bins, list[npt.NDArray[Any]]]:
-    """Bins where some features, those with levels, are categorical."""
+    """Return bins where the features with a number of categories above 0 are categorical."""
     codings: list[npt.NDArray[Any]] = [
         find_category_bins(column, n, max(1, max_bins - 1))
         if n
         else find_cuts(column, None, max_bins)
-        for column, n in zip(columns_of(X), levels, strict=True)
+        for column, n in zip(columns_of(X), n_categories, strict=True)
     ]
     return Bins(workers, Columns(X), codings), codings
 
@@ -86,7 +86,7 @@ def rules_of(rules: Rules, **more: Any) -> TreeRules:
 
 
 class Growth:
-    """Grows trees on one table, from gradients that are given for a row of weight 1."""
+    """Grows trees on one table, from gradients of rows of weight 1."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class Growth:
         seed: int = 0,
         number: int = 0,
     ) -> Tree:
-        """The same from a column for each output."""
+        """Grow a vector tree from a column of gradients for each output."""
         vectors = VectorGradients(self.bins.n_rows, gradient.shape[1])
         for k in range(gradient.shape[1]):
             one = Gradients(self.bins.n_rows)
@@ -161,15 +161,15 @@ def forest_of(
     trees: Sequence[Tree],
     n_features: int,
     n_outputs: int = 1,
-    levels: Sequence[int] = (),
+    n_categories: Sequence[int] = (),
     outputs_per_tree: int = 1,
 ) -> Forest:
     base = np.zeros(n_outputs)
-    return Ensemble(n_features, base, list(trees), levels, outputs_per_tree).forest
+    return Ensemble(n_features, base, list(trees), n_categories, outputs_per_tree).forest
 
 
 def same_trees(a: Tree, b: Tree) -> bool:
-    """Say whether two trees are equal to the bit."""
+    """Return whether two trees are equal to the bit."""
     if (a.category_sets is None) != (b.category_sets is None):
         return False
     if a.category_sets is not None and b.category_sets is not None:

@@ -1,4 +1,4 @@
-"""What trees say of half-known rows, and what splits are worth: node by node, row by row."""
+"""Predictions of rows with unknown features, and gains of splits: node by node, row by row."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ __all__ = ["accumulated", "accumulated_pair", "expectation", "goes_left", "impro
 
 
 def goes_left(ensemble, tree, node, value):
-    """Whether a value goes left at a node."""
+    """Return whether a value goes left at a node."""
     if np.isnan(value):
         return bool(tree.missing_left[node])
-    levels = ensemble.n_categories[tree.feature[node]] if len(ensemble.n_categories) else 0
-    if levels:
+    count = ensemble.n_categories[tree.feature[node]] if len(ensemble.n_categories) else 0
+    if count:
         first = tree.category_sets.start[node] + int(value) // 64
         return bool((int(tree.category_sets.bits[first]) >> (int(value) % 64)) & 1)
     return bool(value <= tree.threshold[node])
 
 
 def leaf_of(ensemble, tree, row):
-    """The leaf that a row reaches."""
+    """Return the leaf that a row reaches."""
     node = 0
     while tree.feature[node] >= 0:
         left = goes_left(ensemble, tree, node, row[tree.feature[node]])
@@ -44,11 +44,11 @@ def expectation(ensemble, known):
 
     total = ensemble.base.copy()
     for number, tree in enumerate(ensemble.trees):
-        said = below(tree, 0)
+        value = below(tree, 0)
         if ensemble.outputs_per_tree == 1:
-            total[number % ensemble.n_outputs] += said[0]
+            total[number % ensemble.n_outputs] += value[0]
         else:
-            total += said
+            total += value
     return total
 
 
@@ -80,19 +80,19 @@ def accumulated(f, X, weight, j, ends):
 
 
 def accumulated_pair(f, X, columns, ends):
-    """The same of two columns, all of whose cells have rows; main effects taken out."""
+    """Accumulated local effects of two columns, without main effects; every cell must have rows."""
     (j, k), (a, b) = columns, ends
     n = (len(a) - 1, len(b) - 1)
     change, held = np.zeros(n), np.zeros(n)
     for row in X:
         p = next((p for p in range(n[0]) if row[j] <= a[p + 1]), n[0] - 1)
         q = next((q for q in range(n[1]) if row[k] <= b[q + 1]), n[1] - 1)
-        said = {}
+        corner = {}
         for u, v in itertools.product((0, 1), repeat=2):
             moved = row.copy()
             moved[j], moved[k] = a[p + u], b[q + v]
-            said[u, v] = f(moved)
-        change[p, q] += said[1, 1] - said[0, 1] - said[1, 0] + said[0, 0]
+            corner[u, v] = f(moved)
+        change[p, q] += corner[1, 1] - corner[0, 1] - corner[1, 0] + corner[0, 0]
         held[p, q] += 1
     assert (held > 0).all()
     whole = np.zeros((n[0] + 1, n[1] + 1))

@@ -1,4 +1,4 @@
-"""Linear regression, slowly: exact fractions, and textbook loops without a thought for speed."""
+"""Linear regression in exact fractions, and simple textbook loops."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Row = list[Fraction]
 
 
 def solve(matrix: list[Row], right: list[Row]) -> list[Row]:
-    """Return the solution of a regular system, by Gauss and Jordan."""
+    """Return the solution of a regular system, by Gauss-Jordan elimination."""
     n = len(matrix)
     both = [[*row, *more] for row, more in zip(matrix, right, strict=True)]
     for i in range(n):
@@ -36,10 +36,10 @@ def least_squares(
         [sum(u * r[a] * r[b] for u, r in zip(w, rows, strict=True)) for b in range(k)]
         for a in range(k)
     ]
-    moment = [
+    products = [
         [sum(u * r[a] * t for u, r, t in zip(w, rows, target, strict=True))] for a in range(k)
     ]
-    beta = [row[0] for row in solve(gram, moment)]
+    beta = [row[0] for row in solve(gram, products)]
     unit = [[Fraction(int(a == b)) for b in range(k)] for a in range(k)]
     inverse = solve(gram, unit)
     rss = sum(
@@ -62,9 +62,9 @@ def stagewise(
     rate: float = 1.0,
     epsilon: float | None = None,
 ) -> tuple[np.ndarray, list[int]]:
-    """Return the coefficients after every round, and the columns that were moved.
+    """Return the coefficients after every round, and the columns that were changed.
 
-    Forward stagewise regression as lectures have it, on columns of mean 0 and variance 1.
+    Forward stagewise regression as in lectures, on columns of mean 0 and variance 1.
     """
     mean = np.average(X, axis=0, weights=weight)
     spread = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weight))
@@ -89,7 +89,7 @@ def stagewise(
 
 
 def residual_squares(columns: Sequence[np.ndarray], y: np.ndarray, weight: np.ndarray) -> float:
-    """Return the weighted squares that a fit of an intercept and some columns leaves."""
+    """Return the weighted residual sum of squares of an intercept and some columns."""
     A = np.column_stack([np.ones(len(y)), *columns]) * np.sqrt(weight)[:, np.newaxis]
     b = y * np.sqrt(weight)
     return float(np.sum((b - A @ np.linalg.lstsq(A, b, rcond=None)[0]) ** 2))

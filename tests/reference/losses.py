@@ -1,7 +1,7 @@
 """Losses and their derivatives in float64, from the textbook's formulas.
 
-The one idea: each function returns the loss, the gradient and the hessian of every row. Must not
-call the package.
+Each function returns the loss, the gradient and the hessian of every row. This module does not call
+the package.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ __all__ = [
 ]
 
 Array = npt.NDArray[np.float64]
-Answer = tuple[Array, Array, Array]
+Derivatives = tuple[Array, Array, Array]
 
 
-def squared(y: Array, score: Array) -> Answer:
+def squared(y: Array, score: Array) -> Derivatives:
     """½ (y - F)²."""
     return (y - score) ** 2 / 2, score - y, np.ones(len(y))
 
 
-def absolute(y: Array, score: Array) -> Answer:
+def absolute(y: Array, score: Array) -> Derivatives:
     """|y - F|; the hessian is 1 by convention."""
     return np.abs(y - score), np.sign(score - y), np.ones(len(y))
 
 
-def quantile(y: Array, score: Array, q: float) -> Answer:
+def quantile(y: Array, score: Array, q: float) -> Derivatives:
     """q (y - F) below y, (1 - q) (F - y) above; the hessian is 1 by convention."""
     below, above = score < y, score > y
     loss = np.where(below, q * (y - score), (1 - q) * (score - y))
     return loss, np.where(below, -q, np.where(above, 1 - q, 0.0)), np.ones(len(y))
 
 
-def huber(y: Array, score: Array, delta: float) -> Answer:
+def huber(y: Array, score: Array, delta: float) -> Derivatives:
     """½ r² up to δ, then δ |r| - ½ δ²; the hessian is 1 by convention."""
     r = score - y
     inside = np.abs(r) <= delta
@@ -56,19 +56,19 @@ def huber(y: Array, score: Array, delta: float) -> Answer:
     return loss, np.where(inside, r, delta * np.sign(r)), np.ones(len(y))
 
 
-def poisson(y: Array, score: Array) -> Answer:
+def poisson(y: Array, score: Array) -> Derivatives:
     """μ - y log μ, μ = e^F."""
     mu = np.exp(score)
     return mu - y * np.log(mu), mu - y, mu
 
 
-def gamma(y: Array, score: Array) -> Answer:
+def gamma(y: Array, score: Array) -> Derivatives:
     """y / μ + log μ, μ = e^F."""
     mu = np.exp(score)
     return y / mu + np.log(mu), 1 - y / mu, y / mu
 
 
-def tweedie(y: Array, score: Array, power: float) -> Answer:
+def tweedie(y: Array, score: Array, power: float) -> Derivatives:
     """-y μ^(1-p) / (1-p) + μ^(2-p) / (2-p), μ = e^F."""
     mu, p = np.exp(score), power
     loss = -y * mu ** (1 - p) / (1 - p) + mu ** (2 - p) / (2 - p)
@@ -76,14 +76,14 @@ def tweedie(y: Array, score: Array, power: float) -> Answer:
     return loss, gradient, -y * (1 - p) * mu ** (1 - p) + (2 - p) * mu ** (2 - p)
 
 
-def exponential(y: npt.NDArray[Any], score: Array) -> Answer:
+def exponential(y: npt.NDArray[Any], score: Array) -> Derivatives:
     """e^(-s F), s = ±1."""
     s = 2.0 * y - 1
     e = np.exp(-s * score)
     return e, -s * e, e
 
 
-def logistic(y: npt.NDArray[Any], score: Array) -> Answer:
+def logistic(y: npt.NDArray[Any], score: Array) -> Derivatives:
     """-log p(y), p(1) = 1 / (1 + e^-F), written so that no side overflows."""
     margin = np.where(y == 1, score, -score)
     loss, other = np.logaddexp(0.0, -margin), np.logaddexp(0.0, margin)
@@ -91,7 +91,7 @@ def logistic(y: npt.NDArray[Any], score: Array) -> Answer:
     return loss, np.where(y == 1, -wrong, wrong), wrong * right
 
 
-def softmax(y: npt.NDArray[Any], scores: Array) -> Answer:
+def softmax(y: npt.NDArray[Any], scores: Array) -> Derivatives:
     """-log p(y), p_k = e^(F_k) / Σ e^(F_l); scores and derivatives have shape (rows, outputs)."""
     shifted = scores - scores.max(axis=1, keepdims=True)
     p = np.exp(shifted) / np.exp(shifted).sum(axis=1, keepdims=True)
@@ -99,7 +99,7 @@ def softmax(y: npt.NDArray[Any], scores: Array) -> Answer:
     return -np.log(p[np.arange(len(y)), y]), p - own, p * (1 - p)
 
 
-def class_exponential(y: npt.NDArray[Any], scores: Array) -> Answer:
+def class_exponential(y: npt.NDArray[Any], scores: Array) -> Derivatives:
     """w = e^(-Y·F/K), Y = 1 or -1/(K-1); the hessian is K times the diagonal."""
     k = scores.shape[1]
     Y = np.where(y[:, np.newaxis] == np.arange(k), 1.0, -1 / (k - 1))
@@ -107,12 +107,12 @@ def class_exponential(y: npt.NDArray[Any], scores: Array) -> Answer:
     return w, -Y * w[:, np.newaxis] / k, Y**2 * w[:, np.newaxis] / k
 
 
-def margin(y: npt.NDArray[Any], score: Array) -> Answer:
+def margin(y: npt.NDArray[Any], score: Array) -> Derivatives:
     """½ (s - F)², s = ±1."""
     return squared(2.0 * y - 1, score)
 
 
-def class_shares(y: npt.NDArray[Any], scores: Array) -> Answer:
+def class_shares(y: npt.NDArray[Any], scores: Array) -> Derivatives:
     """½ Σ_k ([y = k] - F_k)²."""
     own = np.eye(scores.shape[1])[y]
     return ((own - scores) ** 2).sum(axis=1) / 2, scores - own, np.ones_like(scores)

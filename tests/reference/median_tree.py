@@ -1,7 +1,7 @@
 """A tree of medians by brute force: every split of every node is tried.
 
-The one idea: a node costs Σ w |y - median|, and a split gains what its sides cost less; Breiman et
-al. (1984), section 8.11. Must not call the core.
+A node costs Σ w |y - median|, and the gain of a split is the decrease of this cost; Breiman et al.
+(1984), section 8.11. This module does not call the core.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def cost(y: Vector, weight: Vector) -> float:
     return float((weight * np.abs(y - median(y, weight))).sum()) if weight.sum() > 0 else 0.0
 
 
-def level_candidates(problem: Problem, y: Vector, rows: Mask, feature: int) -> Iterator[Split]:
-    """Yield every cut of the order of the levels by their medians; ties by bin."""
+def category_candidates(problem: Problem, y: Vector, rows: Mask, feature: int) -> Iterator[Split]:
+    """Yield every cut of the order of the categories by their medians; ties by bin."""
     bin_of = problem.cuts[feature]
     assert bin_of is not None
     x = problem.X[:, feature]
@@ -61,15 +61,15 @@ def level_candidates(problem: Problem, y: Vector, rows: Mask, feature: int) -> I
             heavier = bool(w[left].sum() >= w[rows & ~left].sum())
             goes_left = np.full(int(bin_of.max()) + 2, heavier)
             goes_left[present] = np.isin(present, order[:k])
-            levels = np.append(goes_left[bin_of], goes_left[-1])
+            left_categories = np.append(goes_left[bin_of], goes_left[-1])
             direction = way if missing.any() else heavier
-            yield Split(0.0, feature, 0.0, direction, left, levels)
+            yield Split(0.0, feature, 0.0, direction, left, left_categories)
 
 
 def splits(problem: Problem, y: Vector, rows: Mask) -> Iterator[Split]:
     for feature, cuts in enumerate(problem.cuts):
         if cuts is not None and cuts.dtype == np.uint32:
-            yield from level_candidates(problem, y, rows, feature)
+            yield from category_candidates(problem, y, rows, feature)
             continue
         own = Problem(
             problem.X[:, [feature]],

@@ -1,6 +1,6 @@
-"""Pruning by brute force: every tree that can be had by cutting another one is tried.
+"""Pruning by brute force: every pruned subtree is tried.
 
-Must not call what it is compared with.
+This module does not call the code that it is compared with.
 """
 
 from __future__ import annotations
@@ -13,7 +13,14 @@ import numpy.typing as npt
 
 from stagewise.trees.tree import CategorySets, Tree
 
-__all__ = ["best_leaves", "both_ways", "fractions", "leaf_sets", "random_tree", "rows_below"]
+__all__ = [
+    "best_leaves",
+    "fractional_prediction",
+    "fractions",
+    "leaf_sets",
+    "random_tree",
+    "rows_below",
+]
 
 Vector = npt.NDArray[np.float64]
 
@@ -57,7 +64,7 @@ def random_tree(seed: int, splits: int, features: int = 3, n_categories: int = 0
 
 
 def leaf_sets(tree: Tree, node: int = 0) -> Iterator[frozenset[int]]:
-    """Yield the leaves of every tree that cutting can make of what is below a node."""
+    """Yield the leaves of every pruned subtree of a node."""
     yield frozenset([node])
     if tree.feature[node] >= 0:
         rights = list(leaf_sets(tree, int(tree.right[node])))
@@ -67,7 +74,7 @@ def leaf_sets(tree: Tree, node: int = 0) -> Iterator[frozenset[int]]:
 
 
 def best_leaves(tree: Tree, cost: Vector, alpha: float) -> frozenset[int]:
-    """Return the leaves of the tree of least Σ cost + α · leaves; of equals, the smallest."""
+    """Return the leaves of the subtree with least Σ cost + α · leaves; of ties, the smallest."""
     return min(
         leaf_sets(tree),
         key=lambda s: (round(sum(float(cost[t]) for t in s) + alpha * len(s), 9), len(s)),
@@ -87,13 +94,13 @@ def rows_below(tree: Tree, leaf: npt.NDArray[Any], node: int) -> npt.NDArray[np.
 
 def goes_left(tree: Tree, node: int, x: float) -> bool:
     if tree.category_sets is not None and tree.category_sets.start[node] >= 0:
-        first, level = int(tree.category_sets.start[node]), int(x)
-        return bool(int(tree.category_sets.bits[first + level // 64]) >> (level % 64) & 1)
+        first, code = int(tree.category_sets.start[node]), int(x)
+        return bool(int(tree.category_sets.bits[first + code // 64]) >> (code % 64) & 1)
     return bool(x <= tree.threshold[node])
 
 
 def fractions(tree: Tree, row: Vector, node: int = 0) -> dict[int, float]:
-    """Return which share of a row reaches each leaf."""
+    """Return the share of a row that reaches each leaf."""
     if tree.feature[node] < 0:
         return {node: 1.0}
     left, right = int(tree.left[node]), int(tree.right[node])
@@ -109,6 +116,6 @@ def fractions(tree: Tree, row: Vector, node: int = 0) -> dict[int, float]:
     return found
 
 
-def both_ways(tree: Tree, row: Vector) -> float:
-    """Return the mean of the leaves that a row reaches."""
+def fractional_prediction(tree: Tree, row: Vector) -> float:
+    """Return the weighted mean of the leaves that a fractional row reaches."""
     return sum(p * float(tree.value[t]) for t, p in fractions(tree, row).items())

@@ -1,4 +1,4 @@
-"""The weighted quantile by sorting. Must not call the package."""
+"""The weighted quantile by sorting. This module does not call the package."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Vector = npt.NDArray[np.float64]
 
 
 def weighted_quantile(values: Vector, weight: Vector | None, q: float) -> float:
-    """Return the least value at or below which lies the share q of the weight.
+    """Return the least value at or below which the share q of the weight lies.
 
     Where a value reaches the share exactly, the middle between it and the next value that has
     weight: the usual median.

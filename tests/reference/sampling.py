@@ -1,7 +1,7 @@
 """Which rows and rounds are drawn, one at a time, with Python's integers and plain sorting.
 
-The one idea: the hash is written down again, and every choice is what its paper says of one row.
-Must not call the core.
+The hash is implemented again, and every choice follows its paper for one row. This module does not
+call the core.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def bootstrap(n: int, rate: float, seed: int, number: int) -> Vector:
 
 
 def goss(importance: Vector, top: float, other: float, seed: int, number: int) -> Vector:
-    """Return how often each row counts (Ke et al. 2017, Algorithm 2); equals by their number."""
+    """Return the multiplier of each row (Ke et al. 2017, Algorithm 2); ties by row index."""
     n = len(importance)
     ranked = np.lexsort((np.arange(n), -importance.astype(np.float32)))
     first = ranked[: max(1, int(np.floor(top * n + 0.5)))]
@@ -86,7 +86,7 @@ def mvs_scale(importance: Vector, share: float) -> float:
 
 
 def mvs(importance: Vector, share: float, seed: int, number: int) -> Vector:
-    """Return how often each row counts (Ibragimov & Gusev 2019)."""
+    """Return the multiplier of each row (Ibragimov & Gusev 2019)."""
     importance = importance.astype(np.float32).astype(np.float64)
     mu = mvs_scale(importance, share)
     p = np.minimum(1.0, importance / mu)
@@ -95,7 +95,7 @@ def mvs(importance: Vector, share: float, seed: int, number: int) -> Vector:
 
 
 def rounds(n: int, share: float, most: int, skip: float, seed: int, number: int) -> list[int]:
-    """Return which earlier rounds are dropped, the `most` with the smallest lots at most."""
+    """Return the earlier rounds that are dropped: at most `most`, those with the smallest draws."""
     lots = uniforms(seed, ROUNDS, number, range(n + 1))
     if lots[n] < skip:
         return []

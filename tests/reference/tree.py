@@ -1,7 +1,7 @@
 """A regression tree by brute force: every split of every feature of every node is tried.
 
-The one idea: no histogram, no packing, no queue. Sums are float64 sums over a mask of rows, so a
-reader can check each rule against Chen & Guestrin (2016), eqs. 5 to 7. Must not call the core.
+There is no histogram, no packing and no queue. Sums are float64 sums over a mask of rows, so each
+rule can be checked against Chen & Guestrin (2016), eqs. 5 to 7. This module does not call the core.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reference.lines import say
+from reference.linear_leaves import leaf_prediction
 from stagewise.trees.tree import NODE_ARRAYS, CategorySets, Tree
 
 __all__ = ["Rules", "grow", "leaf_gain", "leaf_of", "leaf_value", "predict"]
@@ -21,9 +21,9 @@ __all__ = ["Rules", "grow", "leaf_gain", "leaf_of", "leaf_value", "predict"]
 Vector = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-# Splits of exactly the same rows sum them in another order; the first of such equals is taken.
+# Splits of exactly the same rows sum them in another order; the first of such ties is taken.
 SAME = 1e-11
-# What a split must gain relative to the children's objective, lest rounding errors be fitted.
+# Minimum gain relative to the children's objective, so that rounding errors are not fitted.
 NOTHING = 1e-10
 
 
@@ -51,9 +51,11 @@ class Split:
     threshold: float
     missing_left: bool
     left: Mask
-    levels: Mask | None = None  # of a categorical feature: what goes left, the unknown level too
-    l2: float = 0.0  # what is added to the penalty
-    by_chance: float = 0.0  # what is taken off the gain
+    left_categories: Mask | None = (
+        None  # of a categorical feature: those that go left, unknown last
+    )
+    l2: float = 0.0  # added to the penalty
+    by_chance: float = 0.0  # subtracted from the gain
 
 
 @dataclass
@@ -69,14 +71,14 @@ class Node:
 
 @dataclass
 class Problem:
-    """What a tree is fitted to; the derivatives include the weights."""
+    """The data of a tree; the derivatives include the weights."""
 
     X: npt.NDArray[Any]
     gradient: Vector
     hessian: Vector
     weight: Vector
-    # Of a categorical feature, in uint32: the bins of its levels. None: in the middle between any
-    # two values of the node.
+    # Of a categorical feature, in uint32: the bins of its categories. None: in the middle between
+    # any two values of the node.
     cuts: Sequence[npt.NDArray[Any] | None]
     rules: Rules
     nodes: list[Node] = field(default_factory=list)
@@ -101,10 +103,10 @@ def leaf_gain(gradient: float, hessian: float, rules: Rules) -> float:
 
 
 def candidates(problem: Problem, rows: Mask) -> Iterator[Split]:
-    """Yield all ways to cut the rows in two, in the order in which equals are preferred.
+    """Yield all splits of the rows, in the order in which ties are preferred.
 
-    Without a missing value among the rows nothing is learned about where it should go: it then
-    follows the larger hessian, or the larger weight if the whole column has none.
+    Without a missing value among the rows its direction cannot be learned: it then follows the
+    larger hessian, or the larger weight if the whole column has none.
     """
     for feature, cuts in enumerate(problem.cuts):
         x = problem.X[:, feature]
@@ -114,7 +116,7 @@ def candidates(problem: Problem, rows: Mask) -> Iterator[Split]:
             middle = values[:-1] / 2 + values[1:] / 2
             cuts = np.where(np.isfinite(middle), middle, np.finfo(float).max)
         elif cuts.dtype == np.uint32:
-            yield from level_candidates(problem, rows, feature, cuts)
+            yield from category_candidates(problem, rows, feature, cuts)
             continue
         for missing_left in (False, True) if missing.any() else (False,):
             for cut in [*cuts, np.inf]:
@@ -126,12 +128,12 @@ def candidates(problem: Problem, rows: Mask) -> Iterator[Split]:
                 yield Split(0.0, feature, float(cut), direction, left)
 
 
-def level_candidates(
+def category_candidates(
     problem: Problem, rows: Mask, feature: int, bin_of: npt.NDArray[Any]
 ) -> Iterator[Split]:
-    """Yield each of a few bins of levels alone, or every cut of the order of many.
+    """Yield each of a few bins of categories alone, or every cut of the order of many.
 
-    Bins that no row of the node has go where the larger hessian goes.
+    Bins without rows in the node go where the larger hessian goes.
     """
     rules = problem.rules
     x = problem.X[:, feature]
@@ -161,8 +163,8 @@ def level_candidates(
             direction = bool(heavy[left].sum() >= heavy[rows & ~left].sum())
         goes_left = np.full(int(bin_of.max()) + 2, heavier)
         goes_left[present] = np.isin(present, chosen)
-        levels = np.append(goes_left[bin_of], goes_left[-1])
-        yield Split(0.0, feature, 0.0, direction, left, levels, l2, by_chance)
+        left_categories = np.append(goes_left[bin_of], goes_left[-1])
+        yield Split(0.0, feature, 0.0, direction, left, left_categories, l2, by_chance)
 
 
 def best_split(problem: Problem, rows: Mask) -> Split | None:
@@ -199,7 +201,7 @@ def add_node(problem: Problem, rows: Mask, depth: int) -> int:
 
 
 def next_leaf(problem: Problem) -> Node | None:
-    """Return the leaf to split: the best one, or the shallowest; of equals the oldest."""
+    """Return the leaf to split: the best one, or the shallowest; of ties the oldest."""
     open_leaves = [n for n in problem.nodes if n.split is not None and not n.done]
     if not open_leaves:
         return None
@@ -218,7 +220,7 @@ def grow(
     rules: Rules,
     bag: npt.NDArray[Any] | None = None,
 ) -> Tree:
-    """Fit a tree to gradients and hessians, which are those of a row of weight 1."""
+    """Fit a tree to gradients and hessians of rows of weight 1."""
     w = np.ones(len(X)) if weight is None else weight
     problem = Problem(X, gradient * w, hessian * w, w, cuts, rules)
     problem.dispersion = float((w * gradient**2).sum() / (w * hessian).sum())
@@ -238,8 +240,8 @@ def as_tree(nodes: list[Node]) -> Tree:
     rows = []
     for n in nodes:
         s = n.split if n.done else None
-        question = (-1, 0.0, 0) if s is None else (s.feature, s.threshold, s.missing_left)
-        rows.append((*question, *n.children, n.value, 0.0 if s is None else s.gain, n.cover))
+        condition = (-1, 0.0, 0) if s is None else (s.feature, s.threshold, s.missing_left)
+        rows.append((*condition, *n.children, n.value, 0.0 if s is None else s.gain, n.cover))
     columns = zip(*rows, strict=True)
     arrays = [np.array(c, t) for c, t in zip(columns, NODE_ARRAYS.values(), strict=True)]
     return Tree(*arrays, category_sets=as_sets(nodes))
@@ -248,33 +250,38 @@ def as_tree(nodes: list[Node]) -> Tree:
 def as_sets(nodes: list[Node]) -> CategorySets | None:
     start, bits = np.full(len(nodes), -1, np.int32), np.empty(0, np.uint64)
     for i, n in enumerate(nodes):
-        if n.done and n.split is not None and n.split.levels is not None:
+        if n.done and n.split is not None and n.split.left_categories is not None:
             start[i] = len(bits)
-            words = np.zeros(len(n.split.levels) // 64 * 64 + 64, dtype=bool)
-            words[: len(n.split.levels)] = n.split.levels
+            words = np.zeros(len(n.split.left_categories) // 64 * 64 + 64, dtype=bool)
+            words[: len(n.split.left_categories)] = n.split.left_categories
             own = np.packbits(words, bitorder="little").view("<u8")
-            bits = np.append(bits, own[: (len(n.split.levels) - 1) // 64 + 1].astype(np.uint64))
+            bits = np.append(
+                bits, own[: (len(n.split.left_categories) - 1) // 64 + 1].astype(np.uint64)
+            )
     return CategorySets(start, bits) if len(bits) else None
 
 
-def leaf_of(tree: Tree, row: npt.NDArray[Any], levels: Sequence[int] = ()) -> int:
+def leaf_of(tree: Tree, row: npt.NDArray[Any], n_categories: Sequence[int] = ()) -> int:
     """Walk one row from the root to its leaf."""
     node = 0
     while tree.feature[node] >= 0:
         x = row[tree.feature[node]]
-        n_levels = levels[tree.feature[node]] if levels else 0
+        count = n_categories[tree.feature[node]] if n_categories else 0
         if np.isnan(x):
             left = tree.missing_left[node] == 1
-        elif n_levels:
+        elif count:
             assert tree.category_sets is not None
-            known = 0 <= x < n_levels
-            left = tree.category_sets.goes_left(node, n_levels)[int(x) if known else n_levels]
+            known = 0 <= x < count
+            left = tree.category_sets.goes_left(node, count)[int(x) if known else count]
         else:
             left = x <= tree.threshold[node]
         node = int(tree.left[node] if left else tree.right[node])
     return node
 
 
-def predict(tree: Tree, X: npt.NDArray[Any], levels: Sequence[int] = ()) -> Vector:
-    """Return what the leaf that each row reaches says of it."""
-    return np.array([say(tree, leaf_of(tree, row, levels), row) for row in X], dtype=np.float64)
+def predict(tree: Tree, X: npt.NDArray[Any], n_categories: Sequence[int] = ()) -> Vector:
+    """Return the prediction of the leaf that each row reaches."""
+    return np.array(
+        [leaf_prediction(tree, leaf_of(tree, row, n_categories), row) for row in X],
+        dtype=np.float64,
+    )

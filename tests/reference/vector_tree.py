@@ -1,9 +1,9 @@
 """A tree with a vector in every leaf, by brute force.
 
-The one idea: the objective of a leaf is the sum of those of its outputs. So every split of every
-feature of every node is tried, and its gain is the sum over the outputs of what each gains. Levels
-of a category are ordered along the first principal direction of their leaf vectors, by NumPy's
-eigenvectors. Must not call the core.
+The objective of a leaf is the sum of those of its outputs. So every split of every feature of every
+node is tried, and its gain is the sum of the gains of the outputs. Categories are ordered along the
+first principal direction of their leaf vectors, by NumPy's eigenvectors. This module does not call
+the core.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class VectorNode:
     gain: float = -np.inf
     feature: int = -1
     left: Mask | None = None
-    missing_left: bool | None = None  # None: nothing was missing
+    missing_left: bool | None = None  # None: no missing values
     children: tuple[int, int] = (-1, -1)
 
 
@@ -41,7 +41,7 @@ class Problem:
     gradient: Matrix  # (n_rows, n_outputs); both include the weights
     hessian: Matrix
     weight: npt.NDArray[np.float64]
-    cuts: Sequence[npt.NDArray[Any]]  # in uint32: the bins of levels
+    cuts: Sequence[npt.NDArray[Any]]  # in uint32: the bins of categories
     rules: Rules
     dispersion: float
 
@@ -53,11 +53,11 @@ def score(p: Problem, rows: Mask, l2: float = 0.0) -> float:
 
 
 def order_of(p: Problem, rows: Mask, codes: npt.NDArray[Any]) -> tuple[list[int], float]:
-    """Return the bins of a node in order, and the share of the variance that lies along it."""
+    """Return the bins of a node in order, and the share of the variance along this direction."""
     present = sorted(set(codes[rows & (codes >= 0)].tolist()))
-    members = [rows & (codes == b) for b in present]
-    h = np.array([p.hessian[m].sum(axis=0) for m in members])
-    points = np.array([p.gradient[m].sum(axis=0) for m in members])
+    masks = [rows & (codes == b) for b in present]
+    h = np.array([p.hessian[m].sum(axis=0) for m in masks])
+    points = np.array([p.gradient[m].sum(axis=0) for m in masks])
     points = points / (h + p.rules.category_smoothing)
     mass = h.sum(axis=1)
     centred = points - np.average(points, axis=0, weights=mass)
@@ -69,7 +69,7 @@ def order_of(p: Problem, rows: Mask, codes: npt.NDArray[Any]) -> tuple[list[int]
 
 
 def candidates(p: Problem, rows: Mask) -> Iterator[tuple[int, Mask, bool | None, float, float]]:
-    """Yield (feature, what goes left, missing values too, more l2, what chance gains)."""
+    """Yield (feature, rows that go left, missing values left, added l2, gain by chance)."""
     for f, cuts in enumerate(p.cuts):
         x = p.X[:, f]
         missing = rows & np.isnan(x)
@@ -119,7 +119,7 @@ def grow(
     rules: Rules,
     bag: npt.NDArray[Any] | None = None,
 ) -> list[VectorNode]:
-    """Return the nodes of a tree, children after their parents, in the order they were made."""
+    """Return the nodes of a tree, children after their parents, in the order of creation."""
     w = np.ones(len(X)) if weight is None else weight
     g, h = gradient * w[:, None], hessian * w[:, None]
     dispersion = float(((w[:, None] * gradient**2).sum(axis=0) / h.sum(axis=0)).sum())

@@ -33,7 +33,7 @@ def houses(n: int = 300) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def journeys(n: int = 240) -> pd.DataFrame:
-    """Dates, durations and times of day, some missing, and a number that depends on all."""
+    """Return dates, durations and times of day, some missing, and a number that depends on all."""
     rng = np.random.default_rng(2)
     day, lasts, at = (rng.integers(0, most, n) for most in (900, 4 * 24 * 60, 96))
     X = pd.DataFrame(
@@ -50,7 +50,7 @@ def journeys(n: int = 240) -> pd.DataFrame:
 
 @cache
 def report_of(name: str) -> tuple:
-    """Return a fitted model, rows, answers and weights."""
+    """Return a fitted model, rows, targets and weights."""
     rng = np.random.default_rng(1)
     X, y = houses()
     quick = {"n_estimators": 12, "max_leaf_nodes": 6, "random_state": 0}

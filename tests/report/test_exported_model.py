@@ -31,7 +31,7 @@ def numbers():
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_every_model_is_plain_data_that_is_always_the_same(name):
+def test_every_exported_model_is_plain_data_and_reproducible(name):
     payloads = (export_model(fitted(name)).payload() for _ in range(2))
     first, again = (json.dumps(payload, allow_nan=False) for payload in payloads)
     assert first == again
@@ -70,7 +70,7 @@ def test_a_custom_loss_with_an_affine_link_has_a_link(numbers):
     assert export_model(model).payload()["link"] is None
 
 
-def test_numbers_take_no_more_bytes_than_they_need():
+def test_numbers_are_stored_in_the_smallest_type():
     assert narrow(np.array([0, 255])).dtype == np.uint8
     assert narrow(np.array([256.0])).dtype == np.uint16
     assert narrow(np.array([2**16])).dtype == np.uint32
@@ -88,7 +88,7 @@ def test_packed_arrays_can_be_unpacked():
     places, text = pack(arrays)
     assert places == [["a", "f8", 2], ["b", "u2", 3], ["c", "f8", 0]]
     data = gzip.decompress(base64.b64decode(text))
-    assert data[16:] == bytes([0, 1, 2, 0, 0, 0])  # first bytes first
+    assert data[16:] == bytes([0, 1, 2, 0, 0, 0])  # little-endian
     assert np.frombuffer(data[:16], np.uint8).reshape(8, 2).T.tobytes() == arrays["a"].tobytes()
 
 
@@ -122,7 +122,7 @@ def test_large_models_are_cut_to_size(numbers):
 
 
 @pytest.mark.parametrize("most", [-1, 0.5, None, "much"])
-def test_a_size_that_is_none_is_refused(numbers, most):
+def test_an_invalid_size_is_refused(numbers, most):
     model = GradientBoostingRegressor(n_estimators=1).fit(*numbers)
     with pytest.raises(InvalidParameterError, match="max_bytes must be"):
         export_model(model, max_bytes=most)

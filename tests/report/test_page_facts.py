@@ -57,11 +57,11 @@ def test_every_model_has_all_facts(facts, name):
     assert len(report_html(found).encode()) < 3_000_000
 
 
-def test_scores_are_those_of_scores(facts):
+def test_scores_equal_those_of_the_function_scores(facts):
     model, X, y, weight = report_of("two classes")
-    ((name, told),) = facts("two classes").overview.scores
+    ((name, shown),) = facts("two classes").overview.scores
     assert name == ""
-    assert told == scores(model, X, y, sample_weight=weight).scores
+    assert shown == scores(model, X, y, sample_weight=weight).scores
 
 
 def test_every_target_has_scores(facts):
@@ -79,10 +79,10 @@ def test_shapley_values_sum_to_the_score(facts, name):
     total = rows.base + rows.shap.sum(axis=1) + rows.other_shap
     some = X.iloc[rows.row] if hasattr(X, "iloc") else X[rows.row]
     if name == "two classes":
-        said = model.decision_function(some)[:, np.newaxis]
+        expected = model.decision_function(some)[:, np.newaxis]
     else:
-        said = model.predict_proba(some) if name == "three classes" else model.predict(some)
-    np.testing.assert_allclose(total, said.reshape(len(some), -1), rtol=1e-5, atol=1e-4)
+        expected = model.predict_proba(some) if name == "three classes" else model.predict(some)
+    np.testing.assert_allclose(total, expected.reshape(len(some), -1), rtol=1e-5, atol=1e-4)
     known = model.predict_proba(some) if "classes" in name else model.predict(some).reshape(-1, 1)
     np.testing.assert_array_equal(rows.y_pred, known)
 
@@ -92,7 +92,7 @@ def test_rows_without_weight_are_not_shown(facts):
     assert (weight[facts("two classes").rows.row] > 0).all()
 
 
-def test_curves_are_partial_dependence(facts):
+def test_curves_equal_partial_dependence(facts):
     model, X, _, _ = report_of("number")
     curve = facts("number").dependence.curves[0]
     points = partial_dependence(
@@ -107,7 +107,7 @@ def test_curves_are_partial_dependence(facts):
     assert facts("number").dependence.unused == ("idle",)
 
 
-def test_rankings_are_those_of_importance(facts):
+def test_rankings_equal_those_of_feature_importance(facts):
     model, *_ = report_of("number")
     by_kind = {one.kind: one for one in facts("number").importance}
     assert set(by_kind) >= {"squared_improvement", "gain", "splits", "cover", "shap", "permutation"}
@@ -119,9 +119,9 @@ def test_rankings_are_those_of_importance(facts):
 
 def test_learning_curves_are_the_recorded_losses(facts):
     model, *_ = report_of("number")
-    told = facts("number").learning
-    assert told.chosen == model.best_iteration_
-    np.testing.assert_array_equal(told.validation, learning_curves(model).validation)
+    curves = facts("number").learning
+    assert curves.chosen == model.best_iteration_
+    np.testing.assert_array_equal(curves.validation, learning_curves(model).validation)
     assert facts("one tree").learning is None
 
 
@@ -167,7 +167,7 @@ def test_the_same_rows_give_the_same_bytes(tmp_path):
     one, two = (model.report(X, y, tmp_path / f"{k}.html").read_bytes() for k in range(2))
     assert one == two
     other = model.report(X, y, tmp_path / "c.html", random_state=1).read_bytes()
-    assert other != one  # another seed shuffles columns in another order
+    assert other != one  # another seed permutes columns differently
 
 
 def test_kinds_of_tables_give_the_same_report(tmp_path):
@@ -179,7 +179,7 @@ def test_kinds_of_tables_give_the_same_report(tmp_path):
     assert pages[0] == pages[1] == pages[2]
 
 
-def test_sparse_rows():
+def test_sparse_rows_have_a_report():
     X = scipy.sparse.random(200, 6, density=0.4, random_state=0, format="csr")
     y = X.toarray()[:, 0]
     found = report_facts(sw.GradientBoostingRegressor(n_estimators=5).fit(X, y), X, y)
@@ -197,9 +197,9 @@ def test_a_large_model_is_exported_in_part():
 def test_warnings_are_raised_once_and_kept():
     model, X, y, _ = report_of("number")
     strange = X.assign(kind="castle")
-    with pytest.warns(UserWarning, match="castle") as said:
+    with pytest.warns(UserWarning, match="castle") as caught:
         found = report_facts(model, strange, y)
-    assert len(said) == len(found.overview.notes)
+    assert len(caught) == len(found.overview.notes)
     assert any("castle" in note for note in found.overview.notes)
 
 
@@ -211,7 +211,7 @@ def test_markup_in_data_is_text():
     assert re.search(r"<title>&lt;/script&gt;", page)
 
 
-def test_plain_forms():
+def test_arrays_and_lists_have_a_report():
     assert plain(float("nan")) == {"$": "number", "of": "nan"}
     assert plain(np.array([1.0, np.inf])) == [1.0, {"$": "number", "of": "inf"}]
     packed = plain(np.arange(30, dtype=np.float32))
@@ -222,7 +222,7 @@ def test_plain_forms():
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "words"),
     [
         ({"path": 3}, "path must be a file name"),
         ({"title": 3}, "title must be text"),
@@ -234,29 +234,29 @@ def test_plain_forms():
         ({"path": "no/such/folder/r.html"}, "directory does not exist"),
     ],
 )
-def test_invalid_reports_are_errors(tmp_path, monkeypatch, change, says):
+def test_invalid_reports_are_errors(tmp_path, monkeypatch, change, words):
     monkeypatch.chdir(tmp_path)
     model, X, y, _ = report_of("number")
     given = {"X": X, "y": y, "path": "r.html", **change}
-    with pytest.raises((ValueError, TypeError, OSError), match=says):
+    with pytest.raises((ValueError, TypeError, OSError), match=words):
         model.report(given.pop("X"), given.pop("y"), given.pop("path"), **given)
     assert not list(tmp_path.iterdir())
 
 
-def test_labels_the_model_never_saw(tmp_path):
+def test_labels_that_the_model_does_not_have_are_an_error(tmp_path):
     model, X, y, _ = report_of("two classes")
     with pytest.raises(ValueError, match="not in the training data: 'free'"):
         model.report(X, np.where(y == "dear", "free", y), tmp_path / "r.html")
 
 
-def test_rows_of_one_class(tmp_path):
+def test_rows_of_one_class_have_a_report(tmp_path):
     model, X, y, _ = report_of("two classes")
     found = report_facts(model, X[y == "dear"], y[y == "dear"])
     assert found.quality.classes == ()
     assert np.isnan({s.name: s.value for s in found.overview.scores[0][1]}["auc"])
 
 
-def test_progress(tmp_path, capsys):
+def test_progress_is_printed(tmp_path, capsys):
     model, X, y, _ = report_of("one tree")
     model.report(X, y, tmp_path / "r.html", verbose=1)
     assert "explaining rows" in capsys.readouterr().err
@@ -302,7 +302,7 @@ def test_probabilities_that_are_steps_of_the_slider_count_there():
         assert own == np.sum(y[p >= k / 1000])
 
 
-def test_names_that_are_no_text_do_not_end_a_report(tmp_path):
+def test_names_that_are_not_text_have_a_report(tmp_path):
     model, X, y, _ = report_of("one tree")
     assert model.report(X, y, tmp_path / "r.html", title="a\udc80b").stat().st_size > 1000
 
@@ -342,14 +342,14 @@ def test_unknown_categories_are_marked():
     assert (rows.codes[sorted(strange), 2] == 3).all()
 
 
-def test_columns_that_have_no_points_do_not_end_a_report():
+def test_columns_without_points_have_a_report():
     X, y = houses(120)
     model = sw.GradientBoostingRegressor(n_estimators=5, min_samples_leaf=5).fit(X, y)
     found = report_facts(model, X.assign(age=np.nan, rooms=np.inf), y)
     assert set(found.dependence.empty) == {"age", "rooms"}
 
 
-def test_lists_of_lists_with_text():
+def test_lists_of_lists_with_text_have_a_report():
     rng = np.random.default_rng(0)
     X = [[float(x), "ab"[int(x > 0)]] for x in rng.normal(size=60)]
     y = [row[0] for row in X]
@@ -359,7 +359,7 @@ def test_lists_of_lists_with_text():
     assert report_facts(model, X, y).rows.codes.shape == (60, 2)
 
 
-def test_values_a_few_doubles_apart():
+def test_values_a_few_doubles_apart_have_a_report():
     x = np.where(np.arange(60) % 2, 1e17, 1e17 + 16)
     y = np.where(np.arange(60) % 2, 0.1, np.nextafter(0.1, 1))
     X = np.column_stack([x, np.arange(60.0)])

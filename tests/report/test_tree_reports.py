@@ -56,9 +56,9 @@ def fitted():
         "classes": DecisionTreeClassifier(max_leaf_nodes=12).fit(X, classes),
         "two": DecisionTreeClassifier(max_leaf_nodes=12).fit(X, two),
         "number": DecisionTreeRegressor(max_leaf_nodes=12).fit(X, number),
-        "both ways": DecisionTreeRegressor(max_leaf_nodes=12, missing_strategy="probability").fit(
-            X, number
-        ),
+        "fractional rows": DecisionTreeRegressor(
+            max_leaf_nodes=12, missing_strategy="probability"
+        ).fit(X, number),
         "forest": RandomForestClassifier(n_estimators=4, max_leaf_nodes=9).fit(X, classes),
         "boosted": GradientBoostingRegressor(n_estimators=3, max_leaf_nodes=6).fit(X, number),
         "boosted classes": GradientBoostingClassifier(n_estimators=2).fit(X, classes),
@@ -92,18 +92,20 @@ def test_class_shares_of_leaves_are_the_probabilities(fitted, name):
     model = fitted[name]
     X, *_ = frame(200, 1)
     by_leaf = {row["leaf"]: row for row in rules(model)}
-    for leaf, p, said in zip(model.apply(X), model.predict_proba(X), model.predict(X), strict=True):
+    for leaf, p, label in zip(
+        model.apply(X), model.predict_proba(X), model.predict(X), strict=True
+    ):
         row = by_leaf[leaf]
         np.testing.assert_allclose([row[f"p({c})"] for c in model.classes_], p)
-        assert row["class"] == str(said)
+        assert row["class"] == str(label)
 
 
 def test_values_of_leaves_are_the_predictions(fitted):
     model = fitted["number"]
     X, *_ = frame(200, 1)
     by_leaf = {row["leaf"]: row["value"] for row in rules(model)}
-    said = [by_leaf[leaf] for leaf in model.apply(X)]
-    np.testing.assert_allclose(said, model.predict(X))
+    values = [by_leaf[leaf] for leaf in model.apply(X)]
+    np.testing.assert_allclose(values, model.predict(X))
 
 
 def test_additions_of_boosted_trees_make_the_prediction(fitted):
@@ -131,7 +133,7 @@ def test_text_has_a_line_for_each_node(fitted):
     assert "city in {Ulm}" in text
     assert "size <= " in text
     assert "or missing" in text
-    assert "or missing" not in export_text(fitted["both ways"])
+    assert "or missing" not in export_text(fitted["fractional rows"])
     assert " plus a linear model" in export_text(fitted["lines"])
 
 
@@ -142,7 +144,7 @@ def test_depth_can_be_limited(fitted):
     assert len(export_text(fitted["number"], digits=2)) < len(export_text(fitted["number"]))
 
 
-def test_wide_integers_are_shown_as_they_are():
+def test_wide_integers_are_shown_exactly():
     X, _, _ = frame()
     y = (X["id"] > 2**60 + 150).astype(float)
     (left, _) = rules(DecisionTreeRegressor(max_depth=1).fit(X[["id"]], y))
@@ -151,7 +153,7 @@ def test_wide_integers_are_shown_as_they_are():
 
 
 @pytest.mark.parametrize("tree", [0, 1, -1])
-def test_a_picture_is_sound_and_shows_every_node(fitted, tree):
+def test_an_svg_is_valid_and_shows_every_node(fitted, tree):
     for model in fitted.values():
         if not -len(model.model_.ensemble.trees) <= tree < len(model.model_.ensemble.trees):
             continue
@@ -164,7 +166,7 @@ def test_a_picture_is_sound_and_shows_every_node(fitted, tree):
             assert 0 <= float(box.get("y")) <= height - float(box.get("height"))
 
 
-def test_boxes_of_a_picture_do_not_overlap(fitted):
+def test_boxes_of_an_svg_do_not_overlap(fitted):
     X, y, _ = frame(2000)
     model = DecisionTreeRegressor(max_leaf_nodes=120).fit(X, y)
     root = ET.fromstring(export_svg(model))
@@ -185,7 +187,7 @@ def test_large_trees_are_drawn_down_to_some_depth():
     assert sum(r.get("class") == "box" for r in deep.iter(RECT)) == 15
 
 
-def test_notebooks_show_a_picture(fitted):
+def test_notebooks_show_an_svg(fitted):
     picture = export_svg(fitted["two"])
     assert picture._repr_svg_() == picture
 
@@ -228,14 +230,14 @@ def test_dates_and_times_are_shown_as_text():
     assert not re.search(r"\d{10}", text)
     assert not any(re.search(r"\d{10}", row["rule"]) for t in range(12) for row in rules(model, t))
     assert "day &lt;= 2020-0" in export_svg(model)
-    # The words are the thresholds: they send the same rows left.
+    # The texts are the thresholds: they send the same rows left.
     split = tree_facts(model).nodes[0].split
-    said = pd.Timestamp(text.split("day <= ")[1].split(" or missing")[0])
-    assert (split.temporal_type, said.value) == ("date", split.threshold)
+    shown = pd.Timestamp(text.split("day <= ")[1].split(" or missing")[0])
+    assert (split.temporal_type, shown.value) == ("date", split.threshold)
     assert export_text(pickle.loads(pickle.dumps(model))) == text
 
 
-def test_wide_integers_beside_missing_values():
+def test_wide_integers_with_missing_values():
     wide = pd.Series(2**60 + np.arange(60), dtype="Int64").mask(np.arange(60) % 2 == 0)
     X = pd.DataFrame({"id": wide, "day": pd.to_datetime(wide.astype("float"), unit="ns")})
     y = np.arange(60) % 2

@@ -1,4 +1,4 @@
-"""AdaBoost as its papers have it, over a brute-force classification tree."""
+"""AdaBoost as in its papers, with a brute-force classification tree."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROUNDS = 12
 
 
 def make_table(seed: int, n_classes: int, n: int = 150) -> tuple[Vector, Codes]:
-    """Few distinct values, so that each has its own bin; some are missing."""
+    """Return few distinct values, so that each has its own bin; some are missing."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 10, (n, 3)) / 4
     y = np.sin(2 * X[:, 0]) + X[:, 1] * (X[:, 2] > 1) + rng.normal(size=n) / 2
@@ -28,14 +28,14 @@ def make_table(seed: int, n_classes: int, n: int = 150) -> tuple[Vector, Codes]:
 
 
 class Classifier:
-    """A tree that says the commonest class of each leaf, or the shares of all."""
+    """A tree that predicts the most frequent class of each leaf, or the shares of all."""
 
     def __init__(
         self, X: Vector, codes: Codes, w: Vector, rules: Rules, criterion: str, n_classes: int
     ) -> None:
         values = [np.unique(x[~np.isnan(x)]) for x in X.T]
         cuts = [(v[1:] + v[:-1]) / 2 for v in values]
-        # Integers cannot hold thirds: gains that differ by rounding alone are ties on both sides.
+        # Integers cannot represent thirds: gains that differ by rounding are ties in both.
         tree = class_tree.grow(X, codes, w, None, cuts, rules, criterion, n_classes)
         self.leaf = np.array([leaf_of(tree, row) for row in X])
         self.weights = {
@@ -43,7 +43,7 @@ class Classifier:
             for j in np.unique(self.leaf)
         }
 
-    def says(self) -> Codes:
+    def predict(self) -> Codes:
         return np.array([self.weights[j].argmax() for j in self.leaf])
 
     def shares(self) -> Vector:
@@ -55,7 +55,7 @@ def ada_boost_m1(X: Vector, y: Vector, rules: Rules, criterion: str) -> Vector:
     n = len(y)
     w, total = np.full(n, 1 / n), np.zeros(n)
     for _ in range(ROUNDS):
-        G = 2 * Classifier(X, (y > 0).astype(int), w, rules, criterion, 2).says() - 1
+        G = 2 * Classifier(X, (y > 0).astype(int), w, rules, criterion, 2).predict() - 1
         err = w[y != G].sum() / w.sum()
         alpha = np.log((1 - err) / err)
         w = w * np.exp(alpha * (y != G))
@@ -68,7 +68,7 @@ def by_edges(X: Vector, y: Vector, rules: Rules, criterion: str) -> Vector:
     n = len(y)
     w, total = np.full(n, 1 / n), np.zeros(n)
     for _ in range(ROUNDS):
-        G = 2 * Classifier(X, (y > 0).astype(int), w, rules, criterion, 2).says() - 1
+        G = 2 * Classifier(X, (y > 0).astype(int), w, rules, criterion, 2).predict() - 1
         edge = (w * y * G).sum()
         w = np.where(y == G, w / (1 + edge), w / (1 - edge))  # they still sum to 1
         total += 0.5 * np.log((1 + edge) / (1 - edge)) * G
@@ -80,7 +80,7 @@ def samme(X: Vector, codes: Codes, K: int, rules: Rules, criterion: str) -> Vect
     n = len(codes)
     w, total = np.full(n, 1 / n), np.zeros((n, K))
     for _ in range(ROUNDS):
-        T = Classifier(X, codes, w, rules, criterion, K).says()
+        T = Classifier(X, codes, w, rules, criterion, K).predict()
         err = w[codes != T].sum() / w.sum()
         alpha = np.log((1 - err) / err) + np.log(K - 1)
         w = w * np.exp(alpha * (codes != T))
@@ -114,7 +114,7 @@ RULES = {
 
 @pytest.mark.parametrize("criterion", ["misclassification", "gini"])
 @pytest.mark.parametrize("size", RULES)
-def test_discrete_is_ada_boost_m1_in_both_forms(size: str, criterion: str) -> None:
+def test_discrete_equals_ada_boost_m1_in_both_forms(size: str, criterion: str) -> None:
     X, codes = make_table(0, 2)
     y = 2.0 * codes - 1
     rules, own = RULES[size]
@@ -127,7 +127,7 @@ def test_discrete_is_ada_boost_m1_in_both_forms(size: str, criterion: str) -> No
 
 @pytest.mark.parametrize("criterion", ["misclassification", "gini"])
 @pytest.mark.parametrize("size", RULES)
-def test_discrete_of_many_classes_is_samme(size: str, criterion: str) -> None:
+def test_discrete_of_many_classes_equals_samme(size: str, criterion: str) -> None:
     X, codes = make_table(1, 4)
     rules, own = RULES[size]
     settings: dict[str, Any] = {"n_estimators": ROUNDS, "criterion": criterion, **own}
@@ -144,7 +144,7 @@ def test_discrete_of_many_classes_is_samme(size: str, criterion: str) -> None:
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("size", RULES)
-def test_real_is_the_log_odds_of_leaves(size: str, n_classes: int) -> None:
+def test_real_leaves_are_log_odds(size: str, n_classes: int) -> None:
     X, codes = make_table(2, n_classes)
     rules, own = RULES[size]
     settings: dict[str, Any] = {"n_estimators": ROUNDS, "algorithm": "real", "criterion": "gini"}

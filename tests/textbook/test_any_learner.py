@@ -1,4 +1,4 @@
-"""Boosting any learner: forward stagewise additive modelling as the notes write it."""
+"""Boosting any learner: forward stagewise additive modelling as in the notes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def search(total: Any) -> float:
 
 
 @pytest.mark.parametrize("loss", ["absolute_error", "log_loss"])
-def test_gradient_boosting_with_one_line_search_a_stage(loss: str) -> None:
+def test_gradient_boosting_with_one_line_search_per_round(loss: str) -> None:
     """Friedman (2001), Algorithm 1."""
     X, y = make_table()
     learner = KNeighborsRegressor(15)

@@ -1,4 +1,4 @@
-"""Bagging and cross-validation committees, as the lecture notes write them."""
+"""Bagging and cross-validation committees, as in the lecture notes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from stagewise import (
 Vector = npt.NDArray[np.float64]
 
 M, SEED = 7, 3
-NOTHING_DRAWN: dict[str, Any] = {"max_features": 1.0}  # so that members' seeds do not matter
+NOTHING_DRAWN: dict[str, Any] = {"max_features": 1.0}  # so that seeds of estimators do not matter
 
 
 def make_table(n: int = 150) -> tuple[Vector, Vector]:
@@ -38,46 +38,48 @@ def samples(n: int) -> list[npt.NDArray[np.intp]]:
     return [np.repeat(np.arange(n), bootstrap(n, 1.0, SEED, j).astype(int)) for j in range(M)]
 
 
-@pytest.mark.parametrize("member", [KNeighborsRegressor(5), Ridge(0.5)], ids=str)
-def test_bagging_averages_models_of_bootstrap_samples(member: Any) -> None:
+@pytest.mark.parametrize("estimator", [KNeighborsRegressor(5), Ridge(0.5)], ids=str)
+def test_bagging_averages_models_of_bootstrap_samples(estimator: Any) -> None:
     X, y = make_table()
-    models = [clone(member).fit(X[D], y[D]) for D in samples(len(y))]
+    models = [clone(estimator).fit(X[D], y[D]) for D in samples(len(y))]
     expected = sum(h.predict(X) for h in models) / M
-    bagged = BaggingRegressor(member, n_estimators=M, random_state=SEED).fit(X, y)
+    bagged = BaggingRegressor(estimator, n_estimators=M, random_state=SEED).fit(X, y)
     np.testing.assert_allclose(bagged.predict(X), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("member", [KNeighborsClassifier(5), GaussianNB()], ids=str)
-def test_bagging_of_classes_takes_the_class_with_most_votes(member: Any) -> None:
+@pytest.mark.parametrize("estimator", [KNeighborsClassifier(5), GaussianNB()], ids=str)
+def test_bagging_of_classes_predicts_the_class_with_most_votes(estimator: Any) -> None:
     X, y = make_table()
     labels = np.array(["low", "middle", "up"])[np.digitize(y, [-0.5, 0.5])]
     votes = {name: np.zeros(len(y)) for name in np.unique(labels)}
     for D in samples(len(y)):
-        h = clone(member).fit(X[D], labels[D])
+        h = clone(estimator).fit(X[D], labels[D])
         for name in votes:
             votes[name] += h.predict(X) == name
     expected = [max(votes, key=lambda name, i=i: votes[name][i]) for i in range(len(y))]
-    bagged = BaggingClassifier(member, n_estimators=M, combine="vote", random_state=SEED)
+    bagged = BaggingClassifier(estimator, n_estimators=M, combine="vote", random_state=SEED)
     assert bagged.fit(X, labels).predict(X).tolist() == expected
     shares = np.stack([votes[name] / M for name in votes], axis=1)
     np.testing.assert_allclose(bagged.predict_proba(X), shares)
 
 
-def test_rows_out_of_bag_are_predicted_by_the_models_that_did_not_see_them() -> None:
+def test_out_of_bag_predictions_come_from_models_without_the_row() -> None:
     X, y = make_table()
-    said = np.full((M, len(y)), np.nan)
+    predicted = np.full((M, len(y)), np.nan)
     path = []
     for j, D in enumerate(samples(len(y))):
         out = np.setdiff1d(np.arange(len(y)), D)
-        said[j, out] = KNeighborsRegressor(5).fit(X[D], y[D]).predict(X[out])
-        with_answer = ~np.isnan(said[: j + 1]).all(axis=0)
-        mean = np.nanmean(said[: j + 1][:, with_answer], axis=0)
-        path.append(np.mean((mean - y[with_answer]) ** 2))
+        predicted[j, out] = KNeighborsRegressor(5).fit(X[D], y[D]).predict(X[out])
+        with_prediction = ~np.isnan(predicted[: j + 1]).all(axis=0)
+        mean = np.nanmean(predicted[: j + 1][:, with_prediction], axis=0)
+        path.append(np.mean((mean - y[with_prediction]) ** 2))
     bagged = BaggingRegressor(
         KNeighborsRegressor(5), n_estimators=M, random_state=SEED, oob_score=True
     ).fit(X, y)
-    known = ~np.isnan(said).all(axis=0)
-    np.testing.assert_allclose(bagged.oob_prediction_[known], np.nanmean(said[:, known], axis=0))
+    known = ~np.isnan(predicted).all(axis=0)
+    np.testing.assert_allclose(
+        bagged.oob_prediction_[known], np.nanmean(predicted[:, known], axis=0)
+    )
     assert np.isnan(bagged.oob_prediction_[~known]).all()
     np.testing.assert_allclose(bagged.oob_loss_, path)
     np.testing.assert_allclose(
@@ -102,50 +104,50 @@ def test_a_weighted_vote_is_the_sign_of_the_sum_of_log_odds() -> None:
     np.testing.assert_array_equal(bagged.predict(X), np.sign(total))
 
 
-def test_a_weighted_average_goes_by_the_inverse_of_the_squared_error() -> None:
+def test_average_weights_are_inverse_squared_errors() -> None:
     X, y = make_table()
-    said, alphas = [], []
+    predicted, alphas = [], []
     for D in samples(len(y)):
         h = Ridge().fit(X[D], y[D])
         out = np.setdiff1d(np.arange(len(y)), D)
         alphas.append(1 / np.mean((h.predict(X[out]) - y[out]) ** 2))
-        said.append(h.predict(X))
-    expected = np.array(alphas) @ np.array(said) / np.sum(alphas)
+        predicted.append(h.predict(X))
+    expected = np.array(alphas) @ np.array(predicted) / np.sum(alphas)
     bagged = BaggingRegressor(Ridge(), n_estimators=M, combine="weighted", random_state=SEED)
     np.testing.assert_allclose(bagged.fit(X, y).predict(X), expected)
 
 
-def test_a_cross_validation_committee_stops_each_model_by_the_fold_it_did_not_see() -> None:
+def test_each_model_of_a_cross_validation_committee_stops_by_its_held_out_fold() -> None:
     X, y = make_table(300)
-    member = GradientBoostingRegressor(
+    estimator = GradientBoostingRegressor(
         n_estimators=200, max_leaf_nodes=4, min_samples_leaf=5, n_iter_no_change=5, **NOTHING_DRAWN
     )
     total, out_of_fold, rounds = np.zeros(len(y)), np.empty(len(y)), []
     for train, left in KFold(4, shuffle=True, random_state=SEED).split(X):
-        h = clone(member).fit(X[train], y[train], X_val=X[left], y_val=y[left])
+        h = clone(estimator).fit(X[train], y[train], X_val=X[left], y_val=y[left])
         total += h.predict(X) / 4
         out_of_fold[left] = h.predict(X[left])
         rounds.append(h.n_iter_)
-    committee = BaggingRegressor(member, sampling="folds", cv=4, random_state=SEED).fit(X, y)
-    assert [h.n_iter_ for h in committee.estimators_] == rounds
+    ensemble = BaggingRegressor(estimator, sampling="folds", cv=4, random_state=SEED).fit(X, y)
+    assert [h.n_iter_ for h in ensemble.estimators_] == rounds
     assert max(rounds) < 200
-    np.testing.assert_allclose(committee.predict(X), total, rtol=1e-12)
-    np.testing.assert_array_equal(committee.oof_prediction_, out_of_fold)
+    np.testing.assert_allclose(ensemble.predict(X), total, rtol=1e-12)
+    np.testing.assert_array_equal(ensemble.oof_prediction_, out_of_fold)
 
 
 @pytest.mark.parametrize(
-    "member",
+    "estimator",
     [GradientBoostingClassifier(n_estimators=30, **NOTHING_DRAWN), LogisticRegression()],
     ids=str,
 )
-def test_a_committee_of_classifiers_averages_probabilities(member: Any) -> None:
+def test_a_cross_validation_committee_of_classifiers_averages_probabilities(estimator: Any) -> None:
     X, y = make_table(200)
     codes = (y > 0).astype(int)
     proba = np.zeros((len(y), 2))
     for train, left in StratifiedKFold(5, shuffle=True, random_state=SEED).split(X, codes):
         held = {"X_val": X[left], "y_val": codes[left]}
-        stops = isinstance(member, GradientBoostingClassifier)
-        h = clone(member).fit(X[train], codes[train], **(held if stops else {}))
+        stops = isinstance(estimator, GradientBoostingClassifier)
+        h = clone(estimator).fit(X[train], codes[train], **(held if stops else {}))
         proba += h.predict_proba(X) / 5
-    committee = BaggingClassifier(member, sampling="folds", random_state=SEED).fit(X, codes)
-    np.testing.assert_allclose(committee.predict_proba(X), proba)
+    ensemble = BaggingClassifier(estimator, sampling="folds", random_state=SEED).fit(X, codes)
+    np.testing.assert_allclose(ensemble.predict_proba(X), proba)

@@ -1,6 +1,6 @@
 """DART is Rashmi & Gilad-Bachrach's Algorithm 1, with the normalisations that XGBoost documents.
 
-The model is a list of trees with a weight each; every score is added up anew. Which rounds are
+The model is a list of trees with one weight each; every score is summed again. Which rounds are
 dropped comes from the slow draws of `reference.sampling`; tolerance as in
 test_gradient_boosting.py.
 """
@@ -49,16 +49,16 @@ CODES = np.digitize(NUMBER, np.quantile(NUMBER, [0.3, 0.7]))
 
 
 def dart(start: Vector, derivatives: Any, rate: float, drop: Dart) -> Vector:
-    """Return the scores, shape (outputs, rows); a round is a tree for each output."""
+    """Return the scores, shape (outputs, rows); a round is one tree for each output."""
     values = [np.unique(x[~np.isnan(x)]) for x in X.T]
     cuts = [(v[1:] + v[:-1]) / 2 for v in values]
-    said: list[Vector] = []
+    fits: list[Vector] = []
     weight: list[float] = []
     for m in range(ROUNDS):
         drawn = drop.rate, drop.max_drop or 0, drop.skip
         dropped = draws.rounds(m, *drawn, SEED, m)
         kept = [
-            w * b for i, (w, b) in enumerate(zip(weight, said, strict=True)) if i not in dropped
+            w * b for i, (w, b) in enumerate(zip(weight, fits, strict=True)) if i not in dropped
         ]
         g, h = derivatives(start + sum(kept))
         fitted = [predict(grow(X, *gh, None, cuts, TREE), X) for gh in zip(g, h, strict=True)]
@@ -71,9 +71,9 @@ def dart(start: Vector, derivatives: Any, rate: float, drop: Dart) -> Vector:
             new, old = rate / (1 + rate), 1 / (1 + rate)
         for i in dropped:
             weight[i] *= old
-        said.append(np.array(fitted))
+        fits.append(np.array(fitted))
         weight.append(new)
-    return start + sum(w * b for w, b in zip(weight, said, strict=True))
+    return start + sum(w * b for w, b in zip(weight, fits, strict=True))
 
 
 DROPS = {
@@ -88,7 +88,7 @@ every_drop = pytest.mark.parametrize("drop", DROPS.values(), ids=DROPS)
 
 @every_drop
 @pytest.mark.parametrize("rate", [1.0, 0.3])
-def test_squared_error(drop, rate):
+def test_dart_of_squared_error_equals_the_paper(drop, rate):
     model = GradientBoostingRegressor(learning_rate=rate, **SHARED, dropout=drop).fit(X, NUMBER)
     start = np.full((1, len(NUMBER)), NUMBER.mean())
     residuals = lambda F: (F - NUMBER, np.ones_like(F))  # noqa: E731
@@ -97,7 +97,7 @@ def test_squared_error(drop, rate):
 
 
 @every_drop
-def test_two_classes(drop):
+def test_dart_of_two_classes_equals_the_paper(drop):
     y = CODES == 2
     model = GradientBoostingClassifier(learning_rate=0.3, **SHARED, dropout=drop).fit(X, y)
 
@@ -111,7 +111,7 @@ def test_two_classes(drop):
 
 
 @every_drop
-def test_a_round_of_three_classes_is_dropped_as_a_whole(drop):
+def test_all_trees_of_a_round_of_three_classes_are_dropped_together(drop):
     model = GradientBoostingClassifier(learning_rate=0.3, **SHARED, dropout=drop).fit(X, CODES)
 
     def softmax(F: Vector) -> tuple[Vector, Vector]:

@@ -1,9 +1,9 @@
-"""The estimators are the books' algorithms.
+"""The estimators equal the algorithms of the books.
 
-Each algorithm is written down as its paper has it, in a few lines over a brute-force regression
-tree, and must predict what the estimator predicts. Tolerance 1e-5 of the target's spread: the core
-keeps gradients as float32 and sums them as 31-bit integers, about 1e-7 a round; everything else
-would be a different algorithm, or a tie broken differently, and shows up as 1e-2 or more.
+Each algorithm is written as in its paper, in a few lines with a brute-force regression tree, and
+must give the predictions of the estimator. Tolerance 1e-5 of the target's spread: the core keeps
+gradients as float32 and sums them as 31-bit integers, about 1e-7 a round; a different algorithm, or
+a tie that is resolved differently, gives differences of 1e-2 or more.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TREE = Rules(max_leaves=LEAVES, min_samples_leaf=LEAST)
 
 
 def make_table(seed: int, n: int = 160) -> tuple[Vector, Vector]:
-    """Few distinct values, so that each has its own bin; some are missing."""
+    """Return few distinct values, so that each has its own bin; some are missing."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 12, (n, 3)) / 4
     y = np.sin(2 * X[:, 0]) + X[:, 1] * (X[:, 2] > 1) + rng.normal(size=n) / 3
@@ -159,21 +159,21 @@ def gradient_boost(X: Vector, F: Vector, loss: Any, gradient: Any) -> Vector:
     return F
 
 
-def test_gradient_response_of_two_classes_is_l2_tree_boost() -> None:
+def test_gradient_response_of_two_classes_equals_l2_tree_boost() -> None:
     X, y = make_table(12)
     labels = np.where(y + np.random.default_rng(0).normal(size=len(y)) / 2 > 0.4, 1.0, -1.0)
     model = GradientBoostingClassifier(response="gradient", **SHARED).fit(X, labels)
     np.testing.assert_allclose(model.decision_function(X), 2 * l2_tree_boost(X, labels), atol=2e-5)
 
 
-def test_gradient_response_of_many_classes_is_lk_tree_boost() -> None:
+def test_gradient_response_of_many_classes_equals_lk_tree_boost() -> None:
     X, y = make_table(13, 180)
     codes = np.argsort(np.argsort(y + np.random.default_rng(0).normal(size=180))) // 60
     model = GradientBoostingClassifier(response="gradient", **SHARED).fit(X, codes)
     np.testing.assert_allclose(model.predict_proba(X), lk_tree_boost(X, codes, 3), atol=2e-5)
 
 
-def test_gradient_response_takes_the_optimum_of_every_region() -> None:
+def test_gradient_response_uses_the_optimum_of_every_region() -> None:
     X, y = make_table(14)
     counts = np.random.default_rng(0).poisson(1 + np.exp(y / 2)).astype(float)
     sign = np.where(y + np.random.default_rng(1).normal(size=len(y)) / 2 > 0.4, 1.0, -1.0)
@@ -205,19 +205,19 @@ def test_gradient_response_takes_the_optimum_of_every_region() -> None:
     np.testing.assert_allclose(model.fit(X, sign).decision_function(X), F, atol=1e-4)
 
 
-def test_squared_error_is_ls_boost() -> None:
+def test_squared_error_equals_ls_boost() -> None:
     X, y = make_table(0)
     model = GradientBoostingRegressor(**SHARED).fit(X, y)
     np.testing.assert_allclose(model.predict(X), ls_boost(X, y), atol=1e-5 * y.std())
 
 
-def test_absolute_error_is_lad_tree_boost() -> None:
+def test_absolute_error_equals_lad_tree_boost() -> None:
     X, y = make_table(1)
     model = GradientBoostingRegressor(loss="absolute_error", **SHARED).fit(X, y)
     np.testing.assert_allclose(model.predict(X), lad_tree_boost(X, y), atol=1e-5 * y.std())
 
 
-def test_huber_is_m_tree_boost() -> None:
+def test_huber_equals_m_tree_boost() -> None:
     X, y = make_table(8)
     y[:6] += 20.0  # outliers
     model = GradientBoostingRegressor(loss="huber", quantile=0.83, **SHARED).fit(X, y)
@@ -225,13 +225,13 @@ def test_huber_is_m_tree_boost() -> None:
 
 
 @pytest.mark.parametrize("q", [0.1, 0.77])
-def test_quantile_takes_the_quantile_of_every_region(q: float) -> None:
+def test_quantile_uses_the_quantile_of_every_region(q: float) -> None:
     X, y = make_table(9)
     model = GradientBoostingRegressor(loss="quantile", quantile=q, **SHARED).fit(X, y)
     np.testing.assert_allclose(model.predict(X), quantile_tree_boost(X, y, q), atol=1e-5 * y.std())
 
 
-def test_log_links_are_newton_boosting() -> None:
+def test_log_links_equal_newton_boosting() -> None:
     X, y = make_table(10)
     counts = np.random.default_rng(0).poisson(np.exp(y / 2)).astype(float)
     amounts = np.exp(y + np.random.default_rng(1).normal(size=len(y)) / 4)
@@ -254,9 +254,9 @@ def test_log_links_are_newton_boosting() -> None:
         np.testing.assert_allclose(model.predict(X), np.exp(F), rtol=1e-4, err_msg=str(loss))
 
 
-def test_log_loss_takes_the_steps_of_l2_tree_boost() -> None:
-    # Algorithm 5 looks for its regions by plain least squares, Newton boosting by weighted ones.
-    # With one feature of two values there is one way to make two regions, and only steps differ.
+def test_log_loss_uses_the_steps_of_l2_tree_boost() -> None:
+    # Algorithm 5 finds its regions by plain least squares, Newton boosting by weighted ones. With
+    # one feature of two values there is one way to make two regions, and only steps differ.
     rng = np.random.default_rng(2)
     X = rng.integers(0, 2, (80, 1)).astype(float)
     y = np.where(rng.random(80) < 0.3 + 0.5 * X[:, 0], 1.0, -1.0)
@@ -314,7 +314,7 @@ def two_classes(seed: int) -> tuple[Vector, Vector]:
     return X, np.where(y + np.random.default_rng(0).normal(size=len(y)) / 2 > 0.4, 1.0, -1.0)
 
 
-def test_gentle_boost_is_gentle_ada_boost() -> None:
+def test_gentle_boost_equals_gentle_ada_boost() -> None:
     X, y = two_classes(11)
     model = GentleBoostClassifier(**PLAIN).fit(X, y)
     F = gentle_ada_boost(X, y, np.zeros(len(y)))
@@ -322,7 +322,7 @@ def test_gentle_boost_is_gentle_ada_boost() -> None:
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-2 * F)), atol=1e-5)
 
 
-def test_exponential_loss_is_gentle_ada_boost_from_another_start() -> None:
+def test_exponential_loss_equals_gentle_ada_boost_from_another_start() -> None:
     X, y = two_classes(11)
     model = GradientBoostingClassifier(loss="exponential", **SHARED).fit(X, y)
     start = 0.5 * np.log((1 + y.mean()) / (1 - y.mean()))
@@ -330,7 +330,7 @@ def test_exponential_loss_is_gentle_ada_boost_from_another_start() -> None:
     np.testing.assert_allclose(model.decision_function(X), F, atol=1e-5)
 
 
-def test_gentle_boost_of_many_classes_is_newton_on_the_exponential_loss() -> None:
+def test_gentle_boost_of_many_classes_equals_newton_on_the_exponential_loss() -> None:
     X, y = make_table(15, 180)
     K = 3
     codes = np.argsort(np.argsort(y + np.random.default_rng(0).normal(size=180))) // 60
@@ -350,7 +350,7 @@ def test_gentle_boost_of_many_classes_is_newton_on_the_exponential_loss() -> Non
 
 
 @pytest.mark.parametrize("limit", [4.0, 2.5])
-def test_logit_boost_of_two_classes(limit: float) -> None:
+def test_logit_boost_of_two_classes_equals_the_paper(limit: float) -> None:
     X, y = two_classes(3)
     model = LogitBoostClassifier(z_max=limit, **PLAIN).fit(X, y)
     F = logit_boost(X, (y > 0).astype(float), limit)
@@ -358,8 +358,8 @@ def test_logit_boost_of_two_classes(limit: float) -> None:
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-2 * F)), atol=1e-5)
 
 
-def test_logit_boost_of_many_classes() -> None:
-    # The book's centring moves the scores of a row together, which no probability notices.
+def test_logit_boost_of_many_classes_equals_the_paper() -> None:
+    # The book's centring shifts all scores of a row equally, which changes no probability.
     X, y = make_table(4, 180)
     codes = np.argsort(np.argsort(y + np.random.default_rng(0).normal(size=180))) // 60
     model = LogitBoostClassifier(**PLAIN).fit(X, codes)
@@ -398,9 +398,9 @@ def xgboost(X: Vector, y: Vector, rules: Rules) -> Vector:
     ],
     ids=" ".join,
 )
-def test_regularised_squared_error_is_xgboost(penalty: dict[str, float], growth: str) -> None:
+def test_regularised_squared_error_equals_xgboost(penalty: dict[str, float], growth: str) -> None:
     X, y = make_table(5)
-    unit = y.std()  # penalties with a unit count in spreads of the target
+    unit = y.std()  # penalties with a unit are in units of the spread of y
     rules = Rules(
         max_leaves=LEAVES,
         max_depth=3,
@@ -419,16 +419,16 @@ def test_regularised_squared_error_is_xgboost(penalty: dict[str, float], growth:
     plain = (
         GradientBoostingRegressor(**SHARED, max_depth=3, grow_policy=growth).fit(X, y).predict(X)
     )
-    assert np.abs(plain - expected).max() > 1e-2 * unit  # the penalty did something
+    assert np.abs(plain - expected).max() > 1e-2 * unit  # the penalty has an effect
 
 
-# ---- what the books take for granted ------------------------------------------------------------
+# ---- properties that the books assume -----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "loss", ["squared_error", "absolute_error", "quantile", "poisson", "gamma"]
 )
-def test_a_stage_with_an_exact_step_never_raises_a_convex_loss(loss: str) -> None:
+def test_a_round_with_an_exact_step_never_raises_a_convex_loss(loss: str) -> None:
     X, y = make_table(16)
     model = GradientBoostingRegressor(
         loss=loss, response="gradient", **{**SHARED, "learning_rate": 1.0}
@@ -437,7 +437,7 @@ def test_a_stage_with_an_exact_step_never_raises_a_convex_loss(loss: str) -> Non
     assert (np.diff(losses) <= 1e-7 * np.abs(losses[0])).all()
 
 
-def test_stumps_make_a_sum_of_functions_of_one_feature() -> None:
+def test_stumps_give_an_additive_model() -> None:
     X, y = make_table(17, 400)
     X = np.nan_to_num(X)
     for leaves, additive in ((2, True), (3, False)):
@@ -469,7 +469,7 @@ def test_stumps_make_a_sum_of_functions_of_one_feature() -> None:
         ("huber", {}),
     ],
 )
-def test_the_unit_of_the_target_does_not_matter(loss: str, penalty: dict[str, float]) -> None:
+def test_y_scale_does_not_matter(loss: str, penalty: dict[str, float]) -> None:
     X, y = make_table(6, 400)
     settings = {**SHARED, "n_estimators": 20, "max_leaf_nodes": 31, **penalty}
     predictions = GradientBoostingRegressor(loss=loss, **settings).fit(X, y).predict(X)
@@ -478,7 +478,7 @@ def test_the_unit_of_the_target_does_not_matter(loss: str, penalty: dict[str, fl
         np.testing.assert_allclose(other / a, predictions, atol=1e-5)
 
 
-def test_no_leaf_of_absolute_error_exceeds_the_largest_step() -> None:
+def test_no_leaf_of_absolute_error_exceeds_max_step() -> None:
     X, y = make_table(7, 400)
     model = GradientBoostingRegressor(
         loss="absolute_error", n_estimators=1, learning_rate=1.0, max_step=0.05

@@ -1,6 +1,6 @@
-"""Sampled rounds are the papers' pseudo-code, with the same rows drawn.
+"""Sampled rounds equal the papers' pseudo-code, with the same rows drawn.
 
-Newton boosting over a brute-force tree; how often each row counts comes from the slow draws of
+Newton boosting with a brute-force tree; the multiplier of each row comes from the slow draws of
 `reference.sampling`. Tolerance as in test_gradient_boosting.py.
 """
 
@@ -77,7 +77,7 @@ def whole_groups(g: Vector, h: Vector, m: int) -> Vector:
 
 
 def fit_tree(g: Vector, h: Vector, times: Vector) -> Any:
-    """Grow on the rows of the bag: sums are multiplied, rows in a leaf are counted as they are."""
+    """Grow on the rows of the bag: sums are multiplied, rows in a leaf are counted once."""
     bag = times > 0
     values = [np.unique(x[~np.isnan(x)]) for x in X.T]
     cuts = [(v[1:] + v[:-1]) / 2 for v in values]
@@ -85,7 +85,7 @@ def fit_tree(g: Vector, h: Vector, times: Vector) -> Any:
 
 
 def newton_boost(F: Vector, derivatives: Any, times_of: Times) -> Vector:
-    """Return the scores, shape (outputs, rows); one draw a round, for all outputs."""
+    """Return the scores, shape (outputs, rows); one draw per round, for all outputs."""
     for m in range(ROUNDS):
         g, h = derivatives(F)
         times = times_of(g, h, m)
@@ -107,7 +107,7 @@ def residuals(F: Vector) -> tuple[Vector, Vector]:
     return F - NUMBER, np.ones_like(F)
 
 
-# The λ of MVS is in units of the target's variance; the score of classes has none.
+# The λ of MVS is in units of the target's variance; scores of classes have no unit.
 SPREAD = float(NUMBER.std())
 WAYS = {
     "goss": (GOSS, goss, goss),
@@ -122,16 +122,16 @@ def given(params: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("params", "times_of", "_"), WAYS.values(), ids=WAYS)
-def test_squared_error(params, times_of, _):
+def test_sampled_squared_error_equals_the_paper(params, times_of, _):
     model = GradientBoostingRegressor(**SHARED, **params).fit(X, NUMBER, **given(params))
     start = np.full((1, len(NUMBER)), NUMBER.mean())
-    # The estimator's λ of a leaf is beside sums of h = 1 of targets in any unit: the same.
+    # The estimator's λ of a leaf is added to sums of h = 1 of targets in any unit: the same.
     expected = newton_boost(start, residuals, times_of)[0]
     np.testing.assert_allclose(model.predict(X), expected, atol=1e-5 * SPREAD)
 
 
 @pytest.mark.parametrize(("params", "_", "times_of"), WAYS.values(), ids=WAYS)
-def test_two_classes(params, _, times_of):
+def test_sampled_two_classes_equal_the_paper(params, _, times_of):
     y = CODES == 2
     model = GradientBoostingClassifier(**SHARED, **params).fit(X, y, **given(params))
     start = np.full((1, len(y)), np.log(y.mean() / (1 - y.mean())))
@@ -140,7 +140,7 @@ def test_two_classes(params, _, times_of):
 
 
 @pytest.mark.parametrize(("params", "_", "times_of"), WAYS.values(), ids=WAYS)
-def test_three_classes_share_the_rows_of_a_round(params, _, times_of):
+def test_three_classes_use_the_same_rows_in_a_round(params, _, times_of):
     model = GradientBoostingClassifier(**SHARED, **params).fit(X, CODES, **given(params))
     logs = np.log(np.bincount(CODES) / len(CODES))
     start = np.tile((logs - logs.mean())[:, np.newaxis], len(CODES))
@@ -149,12 +149,12 @@ def test_three_classes_share_the_rows_of_a_round(params, _, times_of):
 
 
 def weighted_median(values: Vector, weight: Vector) -> float:
-    """Return the middle of a list in which each value stands `weight` times, in eighths."""
+    """Return the median of a list in which each value occurs `weight` times, in eighths."""
     return float(np.median(np.repeat(values, np.rint(8 * weight).astype(int))))
 
 
 @pytest.mark.parametrize("params", [GOSS, BOOTSTRAP], ids=["goss", "bootstrap"])
-def test_leaves_of_medians_count_rows_as_often_as_they_count(params):
+def test_median_leaves_use_the_multipliers(params):
     F = np.full(len(NUMBER), np.median(NUMBER))
     for m in range(ROUNDS):
         sign = -np.sign(NUMBER - F)
@@ -172,7 +172,7 @@ def test_leaves_of_medians_count_rows_as_often_as_they_count(params):
 
 
 @pytest.mark.parametrize("params", [GOSS, MVS], ids=["goss", "mvs"])
-def test_region_optima_are_of_multiplied_sums(params):
+def test_region_optima_use_multiplied_sums(params):
     """Friedman's response for two classes: a leaf is Σtr / Σt|r|(1-|r|)."""
     y = (CODES == 2).astype(float)
     F = np.full(len(y), np.log(y.mean() / (1 - y.mean())))
@@ -190,7 +190,7 @@ def test_region_optima_are_of_multiplied_sums(params):
     np.testing.assert_allclose(model.decision_function(X), F, atol=1e-5)
 
 
-def test_a_line_search_counts_rows_as_often_as_they_count():
+def test_a_line_search_uses_the_multipliers():
     """For squared error the best multiple of a term b is Σt(y - F)b / Σtb²."""
     F = np.full(len(NUMBER), NUMBER.mean())
     for m in range(ROUNDS):

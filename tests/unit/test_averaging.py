@@ -1,4 +1,4 @@
-"""What can be expected of a committee: the three formulas, and the facts behind them."""
+"""The theory of averaging: the three formulas, and simulations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def slow_majority(M: int, p: float) -> float:
 # ---- votes ---------------------------------------------------------------------------------------
 
 
-def test_the_numbers_of_the_lecture():
+def test_majority_vote_equals_the_numbers_of_the_lecture():
     assert majority_vote_accuracy(15, 0.6) == pytest.approx(0.787, abs=5e-4)
     assert majority_vote_accuracy(15, 0.6, method="normal") == pytest.approx(0.785, abs=5e-4)
     assert majority_vote_accuracy(51, 0.6) == pytest.approx(0.926, abs=5e-4)
@@ -37,7 +37,7 @@ def test_a_tie_is_no_majority():
     assert majority_vote_accuracy(4, 0.5) == pytest.approx(5 / 16)
 
 
-def test_many_voters_are_right_if_one_is_more_often_than_not():
+def test_the_majority_of_many_voters_is_right_if_p_is_above_one_half():
     M = np.array([1, 3, 11, 101, 1001])
     better, worse = majority_vote_accuracy(M, 0.55), majority_vote_accuracy(M, 0.45)
     assert (np.diff(better) > 0).all()
@@ -46,7 +46,7 @@ def test_many_voters_are_right_if_one_is_more_often_than_not():
     np.testing.assert_allclose(majority_vote_accuracy(M, 0.5), 0.5)
 
 
-def test_the_normal_distribution_comes_close():
+def test_the_normal_approximation_is_close():
     M, p = np.arange(1, 200, 2)[:, np.newaxis], np.linspace(0.2, 0.8, 13)
     off = np.abs(majority_vote_accuracy(M, p) - majority_vote_accuracy(M, p, method="normal"))
     assert off.shape == (100, 13)
@@ -54,7 +54,7 @@ def test_the_normal_distribution_comes_close():
 
 
 @pytest.mark.parametrize("method", ["exact", "normal"])
-def test_members_without_errors_give_no_error(method):
+def test_majority_of_probabilities_zero_and_one(method):
     assert majority_vote_accuracy(7, 1.0, method=method) == 1.0
     assert majority_vote_accuracy(7, 0.0, method=method) == 0.0
     np.testing.assert_array_equal(
@@ -86,7 +86,7 @@ def test_members_without_errors_give_no_error(method):
         (lambda: ambiguity([[1], [2]], [1], [0, 0]), "not all 0"),
     ],
 )
-def test_what_makes_no_sense_is_refused_by_name(call, words):
+def test_invalid_arguments_are_refused_by_name(call, words):
     with pytest.raises(ValueError, match=words):
         call()
 
@@ -114,18 +114,18 @@ def test_limits_of_the_variance():
 
 @pytest.mark.slow
 def test_an_average_of_trees_has_the_variance_of_the_formula():
-    # ρ and σ² from pairs of members; the average from others, of the same 120 training sets.
+    # ρ and σ² from pairs of trees; the average from others, of the same 120 training sets.
     rng, M, sets = np.random.default_rng(0), 12, 120
     at = np.linspace(0.1, 0.9, 9)[:, np.newaxis]
-    said = np.empty((sets, M + 6, len(at)))
+    predicted = np.empty((sets, M + 6, len(at)))
     for number in range(sets):
         x = rng.uniform(size=(40, 1))
         y = np.sin(6 * x[:, 0]) + rng.normal(0, 0.5, 40)
         for m in range(M + 6):
             rows = rng.integers(0, 40, 40)
             tree = DecisionTreeRegressor(random_state=0).fit(x[rows], y[rows])
-            said[number, m] = tree.predict(at)
-    pairs, others = said[:, :6], said[:, 6:]
+            predicted[number, m] = tree.predict(at)
+    pairs, others = predicted[:, :6], predicted[:, 6:]
     sigma2 = pairs.var(axis=0).mean()
     covariance = [
         np.mean([np.cov(pairs[:, i, k], pairs[:, j, k])[0, 1] for k in range(len(at))])
@@ -143,32 +143,32 @@ numbers = st.floats(-1e3, 1e3)
 
 
 @st.composite
-def committees(draw):
+def ensembles(draw):
     M, n = draw(st.integers(1, 6)), draw(st.integers(1, 8))
-    said = draw(st.lists(st.lists(numbers, min_size=n, max_size=n), min_size=M, max_size=M))
+    predicted = draw(st.lists(st.lists(numbers, min_size=n, max_size=n), min_size=M, max_size=M))
     y = draw(st.lists(numbers, min_size=n, max_size=n))
     weights = draw(st.lists(st.floats(0.01, 10), min_size=M, max_size=M))
-    return np.array(said), np.array(y), np.array(weights)
+    return np.array(predicted), np.array(y), np.array(weights)
 
 
 @settings(max_examples=300)
-@given(committees())
-def test_a_committee_is_never_worse_than_its_members_are_in_the_mean(committee):
-    said, y, weights = committee
-    found = ambiguity(said, y, weights)
+@given(ensembles())
+def test_the_ensemble_error_is_at_most_the_mean_error_of_its_estimators(ensemble):
+    predicted, y, weights = ensemble
+    found = ambiguity(predicted, y, weights)
     share = weights / weights.sum()
-    errors = [np.mean([(f - t) ** 2 for f, t in zip(row, y, strict=True)]) for row in said]
+    errors = [np.mean([(f - t) ** 2 for f, t in zip(row, y, strict=True)]) for row in predicted]
     assert found.average == pytest.approx(sum(a * e for a, e in zip(share, errors, strict=True)))
     assert found.ambiguity >= 0.0
     assert found.ensemble <= found.average * (1 + 1e-9) + 1e-9
     assert found.ensemble == pytest.approx(found.average - found.ambiguity, abs=1e-6)
 
 
-def test_members_that_agree_have_no_ambiguity():
+def test_estimators_that_agree_have_no_ambiguity():
     assert ambiguity(np.ones((4, 3)), [0, 1, 2]).ambiguity == 0.0
 
 
-def test_uncorrelated_errors_are_averaged_away():
+def test_averaging_reduces_uncorrelated_errors():
     rng = np.random.default_rng(0)
     y = rng.normal(size=20_000)
     found = ambiguity(y + rng.normal(size=(10, 20_000)), y)

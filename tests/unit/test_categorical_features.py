@@ -1,4 +1,4 @@
-"""Are the right columns categorical, and are new data held to the categories of the old?"""
+"""Categorical columns are selected correctly, and new data are matched to known categories."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def categories(features: Features) -> list[tuple[Any, ...] | None]:
 
 
 def matched(features: Features, X: Any, rule: Any = "missing") -> list[list[float | None]]:
-    """Columns of numbers, None for NaN."""
+    """Return columns as lists of numbers, None for NaN."""
     columns = features.match(X, "Model", rule)
     return [[None if math.isnan(v) else v for v in column.tolist()] for column in columns]
 
 
-# Which columns
+# Selected columns
 
 COLOURS = ["red", None, "blue"]
 FRAMES = {
@@ -113,7 +113,7 @@ def test_categories_that_are_not_selected_are_an_error(X: Any, selection: Any) -
         read(X, selection)
 
 
-def test_an_object_column_is_text_if_a_cell_is() -> None:
+def test_an_object_column_with_a_text_is_text() -> None:
     X = pd.DataFrame(
         {
             "numbers": pd.Series([1, None, 2.5], dtype=object),
@@ -137,7 +137,7 @@ def test_an_object_column_is_text_if_a_cell_is() -> None:
         ([-1, -(2**40), 7], (-(2**40), -1, 7)),
     ],
 )
-def test_any_type_of_column_can_be_named(column: list[Any], expected: tuple[Any, ...]) -> None:
+def test_any_type_of_column_can_be_selected(column: list[Any], expected: tuple[Any, ...]) -> None:
     X = np.empty((3, 2), dtype=object)
     X[:, 0], X[:, 1] = [1.5, 2.5, 3.5], column
     for table, selection in (
@@ -153,7 +153,7 @@ def test_any_type_of_column_can_be_named(column: list[Any], expected: tuple[Any,
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, bool, "U3", object])
-def test_columns_of_an_array_can_be_named(dtype: Any) -> None:
+def test_columns_of_an_array_can_be_selected(dtype: Any) -> None:
     X = np.array([[1, 0], [0, 1], [1, 1]]).astype(dtype)
     features = learned(X, (0, 1) if dtype == "U3" else (1,))
     expected = ("0", "1") if dtype == "U3" else (0, 1)
@@ -161,7 +161,7 @@ def test_columns_of_an_array_can_be_named(dtype: Any) -> None:
     assert matched(features, X)[1] == [0, 1, 1]
 
 
-def test_a_masked_array_has_missing_categories() -> None:
+def test_masked_values_are_missing_categories() -> None:
     X = np.ma.array([[1, 5], [2, 6]], mask=[[0, 0], [0, 1]])
     assert matched(learned(X, (1,)), X) == [[1, 2], [0, None]]
 
@@ -183,17 +183,17 @@ def test_a_list_of_lists_may_mix_text_and_numbers() -> None:
         ((True, False, True), "is a mask of 3 booleans, but X has 2 columns"),
     ],
 )
-def test_columns_that_do_not_exist_are_named(selection: Any, words: str) -> None:
+def test_error_names_columns_that_do_not_exist(selection: Any, words: str) -> None:
     with pytest.raises(ValueError, match=f"categorical_features {words}"):
         read(TEXTS["polars"], selection)
 
 
-def test_names_are_of_no_use_without_names() -> None:
+def test_names_are_refused_for_an_array_without_names() -> None:
     with pytest.raises(ValueError, match=r"'c', but X has no column names.*positions"):
         read(np.zeros((2, 2)), ("c",))
 
 
-def test_columns_with_nothing_in_them_have_no_categories() -> None:
+def test_empty_columns_have_no_categories() -> None:
     X = pl.DataFrame({"c": pl.Series([None, None], dtype=pl.Categorical)})
     for table in (X, X.to_arrow(), X.to_pandas()):
         features = learned(table)
@@ -229,21 +229,21 @@ def test_categories_of_any_type_are_their_values(column: list[Any]) -> None:
         assert matched(features, X)[0][1] is None
 
 
-def test_a_null_among_the_categories_themselves_is_missing() -> None:
+def test_a_null_in_the_categories_is_missing() -> None:
     codes = pa.array([0, 1, None, 0])
     X = pa.table({"c": pa.DictionaryArray.from_arrays(codes, pa.array(["a", None]))})
     assert matched(learned(X), X) == [[0, None, None, 0]]
 
 
-# Which categories
+# Known categories
 
 
-def test_categories_that_no_row_holds_are_no_categories() -> None:
+def test_categories_without_rows_are_not_known() -> None:
     X = pd.DataFrame({"c": pd.Categorical(["b", "a"], categories=["z", "b", "a", "q"])})
     assert categories(learned(X)) == [("a", "b")]
 
 
-def test_rows_that_do_not_count_have_no_categories() -> None:
+def test_unused_rows_add_no_categories() -> None:
     X = pl.DataFrame({"c": ["a", "b", "c", "d"]})
     rows, weight = np.array([0, 2, 3], dtype=np.uint32), np.array([1.0, 1.0, 0.0, 2.0])
     assert categories(learned(X, "text", rows=rows)) == [("a", "c", "d")]
@@ -265,7 +265,7 @@ def test_codes_and_their_order_do_not_matter() -> None:
             assert matched(features, table) == [[1, 0, None, 2]]
 
 
-def test_features_with_other_categories_are_others() -> None:
+def test_features_with_other_categories_are_not_equal() -> None:
     one, two = (learned(pl.DataFrame({"c": [value]}), "text") for value in "ab")
     assert one != two
     assert one == learned(pl.DataFrame({"c": ["a", "a"]}), "text")
@@ -276,7 +276,7 @@ def test_features_with_other_categories_are_others() -> None:
 
 @pytest.mark.parametrize("column", [[2, 1], [2.0, 1.0], ["2", "1"], ["2.0", "1.0"]], ids=repr)
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_what_was_a_category_of_integers_is_mapped_by_value(make: Any, column: Any) -> None:
+def test_integer_categories_are_mapped_by_value(make: Any, column: Any) -> None:
     features = learned(pd.DataFrame({"c": pd.Categorical([1, 2, 3])}))
     assert matched(features, make({"c": column})) == [[1, 0]]
     array = np.array([column], dtype=object).T
@@ -284,22 +284,22 @@ def test_what_was_a_category_of_integers_is_mapped_by_value(make: Any, column: A
         assert matched(features, array) == [[1, 0]]
 
 
-def test_what_was_text_may_come_as_integers() -> None:
+def test_text_categories_may_be_integers_in_new_data() -> None:
     features = learned(pd.DataFrame({"c": ["10", "9", "8"]}), "text")
     assert matched(features, pd.DataFrame({"c": [9, 10]})) == [[2, 0]]
     assert matched(features, pd.DataFrame({"c": pd.Categorical([9.0, None])})) == [[2, None]]
 
 
-def test_what_was_text_may_come_as_a_category_and_back() -> None:
+def test_text_may_be_a_category_type_in_new_data_and_vice_versa() -> None:
     text, category = pl.DataFrame({"c": ["b", "a"]}), pl.DataFrame({"c": ["b", "a"]})
     category = category.with_columns(pl.col("c").cast(pl.Categorical))
     for first, second in ((text, category), (category, text)):
         assert matched(learned(first, "text"), second) == [[1, 0]]
 
 
-def test_columns_are_found_by_name_in_any_order() -> None:
+def test_columns_are_matched_by_name_in_any_order() -> None:
     features = learned(pd.DataFrame({"x": [1.0, 2.0], "c": pd.Categorical(["a", "b"])}))
-    X = pl.DataFrame({"id": ["not looked at"], "c": ["b"], "x": [7.0]})
+    X = pl.DataFrame({"id": ["not read"], "c": ["b"], "x": [7.0]})
     assert matched(features, X) == [[7], [1]]
 
 
@@ -312,7 +312,7 @@ def test_columns_are_found_by_name_in_any_order() -> None:
         ([0.5, 2], ["x", "y"], r"'x', 'y'.* are text, but .* are numbers \(0\.5, 2\)"),
     ],
 )
-def test_unknown_categories_of_another_kind_get_a_hint(trained: Any, new: Any, words: str) -> None:
+def test_unknown_categories_of_another_type_have_a_hint(trained: Any, new: Any, words: str) -> None:
     features = learned(pl.DataFrame({"c": trained}), ("c",))
     X = pl.DataFrame({"c": new})
     with pytest.warns(
@@ -328,7 +328,7 @@ def test_unknown_categories_of_another_kind_get_a_hint(trained: Any, new: Any, w
     ("trained", "new"),
     [(["a"], ["b"]), ([1, 2], [3, 4]), ([0.5], [2, 3]), ([1, 2], [1, 0.5]), (["a", 1], [7, 8])],
 )
-def test_unknown_categories_of_the_same_kind_get_no_hint(trained: Any, new: Any) -> None:
+def test_unknown_categories_of_the_same_type_have_no_hint(trained: Any, new: Any) -> None:
     tables = [pd.DataFrame({"c": pd.Series(cells, dtype=object)}) for cells in (trained, new)]
     with pytest.warns(UnknownCategoryWarning):
         learned(tables[0], ("c",)).match(tables[1], "Model")
@@ -338,14 +338,14 @@ def test_unknown_categories_of_the_same_kind_get_no_hint(trained: Any, new: Any)
     "column",
     [pd.Categorical(["a"]), pd.Categorical([1]), pd.Series(["a"]), pd.Series(["1"], dtype=object)],
 )
-def test_categories_and_text_where_numbers_were_are_refused(column: Any) -> None:
+def test_categories_and_text_in_numeric_columns_are_refused(column: Any) -> None:
     features = learned(pd.DataFrame({"x": [1.0, 2.0]}))
     words = r"X column 'x' .* at row 0.*It was a numeric column when Model was fitted"
     with pytest.raises(ValueError, match=words):
         features.match(pd.DataFrame({"x": column}), "Model")
 
 
-# Values that are no category
+# Unknown categories
 
 NEW = pl.DataFrame({"c": ["b", "x", "y", None, "x"], "d": [1, 2, 3, 1, 9]})
 

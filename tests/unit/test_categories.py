@@ -1,4 +1,4 @@
-"""Are categories values, and does every cell get the number of its own?"""
+"""Categories are values, and every value has the code of its category."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def numbers(categories: Categories, factor: Factor) -> list[float]:
     return np.append(categories.encode(factor.values), np.nan)[factor.codes].tolist()
 
 
-# Against the slow twin
+# Compared with the reference
 
 
 @given(st.lists(st.tuples(CELLS, st.sampled_from([0.0, 1.0, 2.5]))))
-def test_categories_are_those_of_the_rows_that_count(rows) -> None:
+def test_categories_are_those_of_rows_with_weight(rows) -> None:
     cells, weights = [cell for cell, _ in rows], [weight for _, weight in rows]
     categories = factor_of(cells).categories(None, np.array(weights))
     slow = slow_categories(cells, weights)
@@ -68,7 +68,7 @@ def test_categories_are_those_of_the_rows_that_count(rows) -> None:
     st.one_of(st.lists(TEXTS), st.lists(NUMBERS), st.lists(CELLS)),
     st.one_of(st.lists(TEXTS), st.lists(NUMBERS), st.lists(CELLS)),
 )
-def test_every_cell_has_the_number_of_its_category(cells, others) -> None:
+def test_every_value_has_the_code_of_its_category(cells, others) -> None:
     categories = factor_of(cells).categories(None, None)
     slow = slow_categories(cells, [1.0] * len(cells))
     for given_cells in (cells, others):
@@ -91,10 +91,10 @@ def test_typed_columns_have_the_categories_of_objects(cells) -> None:
     )
 
 
-# What is one category
+# Equal values
 
 
-def test_booleans_and_whole_floats_are_the_integers_they_equal() -> None:
+def test_booleans_and_integral_floats_equal_integers() -> None:
     assert factor_of([1, 1.0, True, np.int8(1), np.bool_(True), Decimal("1.0")]).values == [1]
     assert type(factor_of([True]).values[0]) is int
     assert factor_of([0.0, -0.0, False]).values == [0]
@@ -104,7 +104,7 @@ def test_a_number_and_its_text_are_two_categories() -> None:
     assert Categories.of([1, "1", "a", 0.5]).values == (0.5, 1, "1", "a")
 
 
-def test_numbers_rise_and_texts_follow_by_code_point() -> None:
+def test_numbers_are_sorted_before_texts() -> None:
     values = ["é", "z", "Z", "😀", "\uffff", "", 10, 9, -1, 2**64 - 1, 1e300, -math.inf, 0.1]
     assert Categories.of(values).values == (
         *(-math.inf, -1, 0.1, 9, 10, 2**64 - 1, 1e300),
@@ -132,20 +132,20 @@ def test_numbers_rise_and_texts_follow_by_code_point() -> None:
         (objects([Decimal("0.1")]), 0.1),
     ],
 )
-def test_a_category_has_one_form_whatever_type_it_came_in(cells: np.ndarray, value: object) -> None:
+def test_a_category_has_one_form_for_every_input_type(cells: np.ndarray, value: object) -> None:
     (category,) = factorise(cells, None, "x").values
     assert category == value
     assert type(category) is type(value)
 
 
 @pytest.mark.parametrize("gone", [None, math.nan, np.float32("nan"), pd.NA, pd.NaT, Decimal("nan")])
-def test_missing_cells_are_no_category(gone: object) -> None:
+def test_missing_values_are_no_category(gone: object) -> None:
     factor = factor_of(["a", gone, gone])
     assert factor.values == ["a"]
     assert factor.codes.tolist() == [0, -1, -1]
 
 
-def test_masked_cells_are_missing() -> None:
+def test_masked_values_are_missing() -> None:
     mask = np.array([False, True])
     for cells in (np.array([1, 2]), np.array(["a", "b"]), objects(["a", 2]), np.array([1.0, 2.0])):
         factor = factorise(cells, mask, "x")
@@ -153,13 +153,13 @@ def test_masked_cells_are_missing() -> None:
         assert factor.codes.tolist() == [0, -1]
 
 
-def test_which_of_equal_values_comes_first_does_not_matter() -> None:
+def test_the_order_of_equal_values_does_not_matter() -> None:
     single = [np.float32(0.1), float(np.float32(0.1)), 1, True, Decimal(1), 1.0]
     for cells in (single, single[::-1]):
         assert factor_of(cells).categories(None, None).values == (0.1, float(np.float32(0.1)), 1)
 
 
-def test_missing_values_are_taken_out() -> None:
+def test_missing_values_are_removed() -> None:
     factor, taken = factor_of(["-999", -999, 1, -999.0, None]).mask_values(
         MissingValues.of([-999, 5])
     )
@@ -168,7 +168,7 @@ def test_missing_values_are_taken_out() -> None:
     assert rounded.mask_values(MissingValues.of([-999.9]))[0].values == [1]
 
 
-# Spelling
+# Spelling of numbers
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_categories_have_a_kind(categories, kind: str) -> None:
     assert Categories.of(categories).kind == kind
 
 
-# Refusals
+# Errors
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_categories_have_a_kind(categories, kind: str) -> None:
         (Decimal("1e500"), ValueError, "64 bits"),
     ],
 )
-def test_what_is_neither_text_nor_a_number_is_refused(cell, error, words: str) -> None:
+def test_values_that_are_neither_text_nor_numbers_are_refused(cell, error, words: str) -> None:
     with pytest.raises(error, match=words):
         factor_of(["a", cell])
 
@@ -248,7 +248,7 @@ def test_dates_and_numbers_in_one_column_are_refused() -> None:
 
 def test_a_million_texts_take_about_a_second() -> None:
     rng = np.random.default_rng(0)
-    cells = np.array([f"level {n}" for n in range(10_000)], dtype=object)
+    cells = np.array([f"name {n}" for n in range(10_000)], dtype=object)
     cells = cells[rng.integers(0, 10_000, 1_000_000)]
     begin = time.process_time()
     factor = factorise(cells, None, "x")

@@ -1,4 +1,4 @@
-"""Combinations of categories are found where they say something, and nowhere else."""
+"""Combinations of categories are found where they are informative, and nowhere else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def table(n, categories, seed=0):
     return np.column_stack([rng.integers(0, k, n).astype(float) for k in categories]), rng
 
 
-def test_a_pair_with_an_effect_of_its_own_comes_first() -> None:
+def test_an_interacting_pair_comes_first() -> None:
     categories = [6, 20, 9, 4]
     X, rng = table(8000, categories)
     effect = rng.normal(size=(20, 4))
@@ -27,7 +27,7 @@ def test_a_pair_with_an_effect_of_its_own_comes_first() -> None:
     assert search(X, categories, target)[0] == (1, 3)
 
 
-def test_effects_that_add_up_need_no_combination() -> None:
+def test_additive_effects_need_no_combination() -> None:
     categories = [6, 20, 9]
     X, rng = table(8000, categories)
     target = sum(rng.normal(size=k)[X[:, j].astype(int)] for j, k in enumerate(categories))
@@ -35,13 +35,13 @@ def test_effects_that_add_up_need_no_combination() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_chance_is_not_combined(seed) -> None:
+def test_noise_gives_no_combination(seed) -> None:
     categories = [3000, 50, 7, 12]
     X, rng = table(6000, categories, seed)
     assert search(X, categories, rng.normal(size=6000), seed) == []
 
 
-def test_three_columns_are_found_by_way_of_two() -> None:
+def test_three_columns_are_found_through_two() -> None:
     categories = [12, 30, 7, 5]
     X, rng = table(30_000, categories)
     day = rng.normal(size=(12, 30))[X[:, 0].astype(int), X[:, 1].astype(int)]
@@ -51,14 +51,14 @@ def test_three_columns_are_found_by_way_of_two() -> None:
     assert (0, 1, 3) in found
 
 
-def test_numbers_and_constant_columns_are_left_alone() -> None:
+def test_numeric_and_constant_columns_are_not_combined() -> None:
     X, rng = table(2000, [5, 5, 1])
     X = np.column_stack([X, rng.normal(size=2000)])
     target = ((X[:, 0] + X[:, 1]) % 2 - 0.5) + 0.1 * rng.normal(size=2000)
     assert search(X, [5, 5, 1, 0], target) == [(0, 1)]
 
 
-def test_of_very_many_columns_the_informative_ones_are_combined() -> None:
+def test_informative_columns_are_combined_among_very_many() -> None:
     categories = [4] * (MAX_COLUMNS + 8)
     X, rng = table(4000, categories)
     effect = rng.normal(size=(4, 4))

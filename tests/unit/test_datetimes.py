@@ -1,4 +1,4 @@
-"""Dates, durations and times of day: words, numbers, and what tables and models know of them."""
+"""Dates, durations and times of day: text, numbers, tables and models."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ UNITS = (1, 1000, 10**6, SECOND, 60 * SECOND, 3600 * SECOND, DAY)
 
 @pytest.fixture(scope="module")
 def numbers() -> list[int]:
-    """Nanoseconds of all sizes, round and not, and those at the ends."""
+    """Return nanoseconds of all sizes, round and not, and the limits."""
     rng = np.random.default_rng(0)
     sizes = 2.0 ** rng.uniform(0, 62, 400) * rng.choice([-1, 1], 400)
     round_ones = [int(x // unit) * unit for x, unit in zip(sizes, UNITS * 58, strict=False)]
     return [*round_ones, 0, -1, 1, DAY, -DAY, DAY - 1, 2**63 - 1, -(2**63) + 1]
 
 
-# ---- words ---------------------------------------------------------------------------------------
+# ---- text ----------------------------------------------------------------------------------------
 
 
-def test_dates_are_written_as_numpy_writes_them(numbers):
+def test_text_of_dates_equals_numpys(numbers):
     for number in numbers:
         whole, part = str(np.datetime64(number, "ns")).replace("T", " ").split(".")
         part = part.rstrip("0")
@@ -54,7 +54,7 @@ def test_dates_are_written_as_numpy_writes_them(numbers):
         assert format_datetime(number, "date") == expected
 
 
-def test_durations_are_written_as_pandas_takes_them_apart(numbers):
+def test_text_of_durations_equals_the_components_of_pandas(numbers):
     for number in numbers:
         parts = pd.Timedelta(abs(number), "ns").components
         clock = f"{parts.hours:02}:{parts.minutes:02}:{parts.seconds:02}"
@@ -65,7 +65,7 @@ def test_durations_are_written_as_pandas_takes_them_apart(numbers):
         assert format_datetime(number, "duration") == ("-" if number < 0 else "") + expected
 
 
-def test_what_is_written_is_read_again(numbers):
+def test_written_text_is_read_back(numbers):
     for temporal_type in ("date", "duration"):
         assert [
             parse_datetime(format_datetime(n, temporal_type), temporal_type) for n in numbers
@@ -92,7 +92,7 @@ def test_values_that_are_not_datetimes_have_a_text():
         )
 
 
-def test_a_threshold_between_whole_nanoseconds_keeps_its_side():
+def test_the_text_of_a_fractional_threshold_keeps_its_side():
     assert format_datetime(5.5, "duration") == "00:00:00.000000005"
     assert format_datetime(-5.5, "duration") == "-00:00:00.000000006"
 
@@ -108,12 +108,12 @@ def test_a_threshold_between_whole_nanoseconds_keeps_its_side():
         (3000 * DAY, "2024-03-02"),
     ],
 )
-def test_words_are_as_fine_as_the_range_they_stand_in(within, words):
+def test_the_precision_of_text_follows_the_range(within, words):
     number = parse_datetime("2024-03-01 14:05:07.123456789", "date")
     assert format_datetime(number, "date", within=within) == words
 
 
-def test_short_words_have_the_digits_that_count():
+def test_short_text_has_the_significant_digits():
     number = parse_datetime("2 d 01:11:31.998763776", "duration")
     assert format_datetime_short(number, "duration", 4) == "2 d 01:11:32"
     assert format_datetime_short(number, "duration", 17) == format_datetime(number, "duration")
@@ -134,7 +134,7 @@ def test_short_words_have_the_digits_that_count():
         ("14:05", "time of day", (14 * 60 + 5) * 60 * SECOND),
     ],
 )
-def test_other_ways_to_write(text, temporal_type, number):
+def test_other_formats_are_read(text, temporal_type, number):
     assert parse_datetime(text, temporal_type) == number
 
 
@@ -164,7 +164,7 @@ def test_text_that_is_not_a_datetime_is_an_error_with_an_example(text, temporal_
 
 
 @pytest.mark.parametrize("temporal_type", TEMPORAL_TYPES)
-def test_ticks_are_few_and_inside_and_their_words_short(temporal_type):
+def test_ticks_are_few_and_inside_with_short_text(temporal_type):
     rng = np.random.default_rng(1)
     for size in 2.0 ** rng.uniform(10, 62, 200):
         middle = rng.uniform(-(2**61), 2**61) if temporal_type == "date" else 0.0
@@ -179,8 +179,8 @@ def test_ticks_are_few_and_inside_and_their_words_short(temporal_type):
 
 def test_ticks_of_dates_are_first_days_of_months():
     ends = [parse_datetime(text, "date") for text in ("2019-05-03", "2021-06-01")]
-    told = [format_datetime(t, "date") for t in datetime_ticks(*ends, "date")]
-    assert told == ["2019-07-01", "2020-01-01", "2020-07-01", "2021-01-01"]
+    texts = [format_datetime(t, "date") for t in datetime_ticks(*ends, "date")]
+    assert texts == ["2019-07-01", "2020-01-01", "2020-07-01", "2021-01-01"]
 
 
 # ---- columns and models --------------------------------------------------------------------------
@@ -215,13 +215,13 @@ def test_every_library_gives_temporal_types(table):
     ]
 
 
-def test_arrays_of_numpys_own_types():
+def test_numpy_datetime_arrays():
     assert read_table(np.array([["2020-01-01"]], "M8[D]"), caller="").temporal_types == {0: "date"}
     assert read_table(np.array([[3]], "m8[s]"), caller="").temporal_types == {0: "duration"}
     assert read_table(np.array([[3]]), caller="").temporal_types == {}
 
 
-def test_a_missing_datetime_gives_numbers_no_temporal_type():
+def test_missing_datetime_markers_give_numbers_no_temporal_type():
     cells = np.array([1.5, np.datetime64("NaT")], dtype=object)
     assert temporal_type_of(cells) is None
     read = read_table(cells.reshape(-1, 1), caller="")
@@ -257,7 +257,7 @@ def test_a_file_stores_temporal_types_in_an_optional_section():
 def test_a_reader_without_temporal_types_reads_the_rest():
     model = make_model(features=datetime_features())
     data = encode(model)
-    # The same bytes under a name that nobody knows, as this one is to an older reader.
+    # The same bytes under an unknown section name, as this one is to an older reader.
     body = data.replace(b'"feature_moment"', b'"feature_memory"')[:-32]
     again, _ = decode(body + hashlib.sha256(body).digest())
     assert [f.temporal_type for f in again.features] == [None] * 4

@@ -1,4 +1,4 @@
-"""Are new data held to the columns the model was trained on, and wide integers kept exact?"""
+"""New data are matched to the columns of training, and wide integers are exact."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def matched(features: Features, X: object) -> list[list[float]]:
     return np.column_stack(columns).tolist() if isinstance(columns, list) else columns.tolist()
 
 
-# What is remembered
+# Learned features
 
 
 def test_an_array_has_real_features_without_names() -> None:
@@ -48,7 +48,7 @@ def test_a_frame_has_names() -> None:
     assert learned(pd.DataFrame({"b": [1.0], "a": [2.0]})).names == ["b", "a"]
 
 
-def test_a_wide_column_remembers_its_cuts() -> None:
+def test_a_wide_column_stores_its_cuts() -> None:
     features = learned(pl.DataFrame({"id": [BIG, BIG + 1, None], "x": [1, 2, 3]}))
     assert [feature.kind for feature in features] == ["wide_integer", "real"]
     assert features[0].cuts.tolist() == [BIG]
@@ -70,7 +70,7 @@ def test_names_for_some_features_only_are_refused() -> None:
 # Matching
 
 
-def test_an_array_that_fits_is_used_as_it_is() -> None:
+def test_a_matching_array_is_used_without_a_copy() -> None:
     features = learned(np.zeros((2, 3)))
     for X in (np.ones((1, 3)), np.ones((1, 3), np.float32), np.ones((3, 4)).T[:, ::-1]):
         assert np.shares_memory(features.match(X, "Model"), X)
@@ -91,15 +91,15 @@ def test_an_array_of_another_width_is_refused(n_columns: int, make) -> None:
         learned(np.zeros((2, 3))).match(make((5, n_columns)), "Model")
 
 
-def test_one_dimension_is_refused_at_predict_too() -> None:
+def test_one_dimension_is_refused_at_predict() -> None:
     with pytest.raises(ValueError, match="Reshape your data"):
         learned(np.zeros((2, 3))).match(np.zeros(3), "Model")
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
-def test_frame_columns_are_found_by_name(make) -> None:
+def test_frame_columns_are_matched_by_name(make) -> None:
     features = learned(make({"a": [1.0], "b": [2.0]}))
-    X = make({"id": ["not looked at"], "b": [20.0], "a": [10.0]})
+    X = make({"id": ["not read"], "b": [20.0], "a": [10.0]})
     assert matched(features, X) == [[10.0, 20.0]]
 
 
@@ -108,7 +108,7 @@ def test_a_frame_may_come_from_another_library() -> None:
     assert matched(features, pl.DataFrame({"b": [20], "a": [None]}).to_arrow())[0][1] == 20
 
 
-def test_labels_that_are_not_text_are_matched_too() -> None:
+def test_labels_that_are_not_text_are_matched() -> None:
     features = learned(pd.DataFrame([[1, 2]], columns=[7, 3]))
     assert matched(features, pd.DataFrame([[20, 10]], columns=[3, 7])) == [[10, 20]]
 
@@ -123,7 +123,7 @@ def test_missing_features_are_named_as_in_scikit_learn() -> None:
     )
 
 
-def test_a_renamed_feature_is_named_before_and_after() -> None:
+def test_error_has_the_old_and_new_name_of_a_renamed_feature() -> None:
     features = learned(pd.DataFrame([[0] * 8], columns=[f"x{i}" for i in range(8)]))
     with pytest.raises(ValueError, match="unseen at fit time:\n- y\nFeature names") as caught:
         features.match(pd.DataFrame({"y": [1]}), "Model")
@@ -144,7 +144,7 @@ def test_names_for_a_model_without_names_warn() -> None:
         assert matched(learned([[1.0]]), pd.DataFrame({"a": [3.0]})) == [[3.0]]
 
 
-def test_counted_columns_are_no_names_and_do_not_warn() -> None:
+def test_default_column_numbers_are_no_names_and_do_not_warn() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert matched(learned(pd.DataFrame([[1.0]])), np.array([[3.0]])) == [[3.0]]
@@ -167,7 +167,7 @@ def test_training_rows_become_ranks_and_missing_ones_nan() -> None:
     np.testing.assert_array_equal(column, [2, 0, np.nan, 1])
 
 
-def test_small_integers_are_ranked_where_wide_ones_were_learned() -> None:
+def test_small_integers_of_a_wide_feature_are_ranked() -> None:
     features = learned([[BIG], [BIG + 2], [0]])
     assert features[0].cuts.tolist() == [2**52, BIG + 1]
     assert matched(features, [[2**52], [2**52 + 1], [-5]]) == [[0], [1], [0]]
@@ -230,7 +230,7 @@ def test_an_unsigned_integer_stays_on_its_side_too(values, threshold) -> None:
     assert sides == [value <= threshold for value in values]
 
 
-def test_wide_integers_may_come_where_real_ones_were_learned() -> None:
+def test_wide_integers_are_accepted_for_real_features() -> None:
     features = learned(pd.DataFrame({"a": [1, 2]}))
     columns = features.match(pl.DataFrame({"a": [2**60 + 1, None]}), "Model")
     np.testing.assert_array_equal(columns[0], [np.nextafter(2.0**60, np.inf), np.nan])
@@ -244,7 +244,7 @@ def test_many_values_get_at_most_max_bins_less_one_cuts() -> None:
     assert (share == 100).all()
 
 
-def test_weight_is_how_often_a_row_counts_in_cuts() -> None:
+def test_weights_equal_repeated_rows_in_cuts() -> None:
     rng = np.random.default_rng(0)
     values = BIG + rng.integers(0, 500, 2000)
     weight = rng.integers(0, 4, 2000)
@@ -253,12 +253,12 @@ def test_weight_is_how_often_a_row_counts_in_cuts() -> None:
     assert weighted.tolist() == learn_integer_cuts(repeated, None, 16).tolist()
 
 
-def test_a_row_of_weight_zero_leaves_no_cut() -> None:
+def test_a_row_of_weight_zero_adds_no_cut() -> None:
     features = learned([[BIG], [BIG + 2], [BIG + 4]], weight=np.array([1.0, 1.0, 0.0]))
     assert features[0].cuts.tolist() == [BIG + 1]
 
 
-def test_rows_that_are_not_learned_from_leave_no_cut() -> None:
+def test_held_out_rows_add_no_cut() -> None:
     rows = np.array([0, 1, 3], dtype=np.uint32)
     X = pl.DataFrame({"id": [BIG, BIG + 2, BIG + 4, None], "n": [1, 2, BIG, 3]})
     for weight in (None, np.array([1.0, 1.0, 5.0, 2.0])):
@@ -267,6 +267,6 @@ def test_rows_that_are_not_learned_from_leave_no_cut() -> None:
         assert features[1] == Feature("n", "real", None)
 
 
-def test_a_wide_column_without_a_present_value_is_constant() -> None:
+def test_a_wide_column_without_values_is_constant() -> None:
     features = learned([[BIG], [BIG + 2]], weight=np.array([0.0, 0.0]))
     assert matched(features, [[BIG], [0]]) == [[0], [0]]

@@ -1,4 +1,4 @@
-"""What every kind of column becomes, in every library: the table of docs/data.md."""
+"""The numbers of every column type, in every library: the table of docs/data.md."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read(X: Any) -> Table:
 
 
 def column(table: Table) -> list[Any]:
-    """The first column as Python numbers, None where missing."""
+    """Return the first column as Python numbers, None where missing."""
     values, missing, _ = table.column(0)
     gone = np.isnan(values) if values.dtype.kind == "f" else missing
     gone = np.zeros(len(values), bool) if gone is None else gone
@@ -38,7 +38,7 @@ def column(table: Table) -> list[Any]:
 
 
 class OnlyStream:
-    """A table of which nothing is known but Arrow's C stream."""
+    """A table with only Arrow's C stream interface."""
 
     def __init__(self, table: pa.Table) -> None:
         self._table = table
@@ -47,7 +47,7 @@ class OnlyStream:
         return self._table.__arrow_c_stream__(requested_schema)
 
 
-# Kind: cells, the Arrow type, and the numbers that are expected.
+# Type: values, the Arrow type, and the expected numbers.
 KINDS: dict[str, tuple[list[Any], pa.DataType, list[Any]]] = {
     "float64": ([0.5, None, -1e300], pa.float64(), [0.5, None, -1e300]),
     "float32": ([0.5, None, 2.0], pa.float32(), [0.5, None, 2.0]),
@@ -105,13 +105,13 @@ def make(kind: str, library: str) -> Any:
     return LIBRARIES[library](table)
 
 
-# Nullable integers become floats on the way into pandas itself, before anyone can read them.
+# pandas converts nullable integers to floats itself, before they can be read.
 ROUNDED = {("int64", "pandas"), ("uint64", "pandas")}
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_is_the_same_numbers_in_every_library(kind: str, library: str) -> None:
+def test_every_type_gives_the_same_numbers_in_every_library(kind: str, library: str) -> None:
     if (kind, library) in ROUNDED:
         pytest.skip("pandas has rounded the integers")
     assert column(read(make(kind, library))) == KINDS[kind][2]
@@ -160,7 +160,7 @@ def test_dates_give_the_same_table_as_objects_and_as_a_type() -> None:
         ([CLOCK, None, NOON], "the time of day .* at row 0 and the date .* at row 2"),
     ],
 )
-def test_kinds_that_cannot_be_compared_are_refused(cells: list[Any], words: str) -> None:
+def test_types_that_cannot_be_compared_are_refused(cells: list[Any], words: str) -> None:
     with pytest.raises(TypeError, match=f"X column 'c' holds {words}"):
         read(pd.DataFrame({"c": pd.Series(cells, dtype=object)}))
 
@@ -222,7 +222,7 @@ def test_without_a_library_a_stream_is_refused_with_the_remedy() -> None:
 
 
 @pytest.mark.parametrize("library", ["polars", "pandas"])
-def test_float_columns_next_to_categories_cost_no_copy(library: str) -> None:
+def test_float_columns_next_to_categories_are_not_copied(library: str) -> None:
     from stagewise.data.categories.categorical_features import CategoricalFeatures
 
     data = {"x": np.arange(100_000.0), "c": ["a", "b"] * 50_000}

@@ -1,4 +1,4 @@
-"""Are missing values found in the type of each column, and is everything else left alone?"""
+"""Missing values are found in the type of each column, and all other values are unchanged."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read(X: Any, *values: float) -> Table:
 
 
 def cells(table: Table) -> list[list[Any]]:
-    """The columns as lists of Python numbers, None where missing."""
+    """Return the columns as lists of Python numbers, None where missing."""
     columns = []
     for j in range(table.n_features):
         values, missing, _ = table.column(j)
@@ -43,7 +43,7 @@ def cells(table: Table) -> list[list[Any]]:
 # The values
 
 
-def test_equal_values_are_one_and_whole_ones_come_first() -> None:
+def test_equal_values_are_merged_and_integers_come_first() -> None:
     values = MissingValues.of([1e20, 0.5, -999.0, -999, -0.0, 2**64 - 1, -(2.0**63)])
     assert values.values == (-(2**63), -999, 0, 2**64 - 1, 0.5, 1e20)
     assert [type(v) for v in values.values] == [int] * 4 + [float] * 2
@@ -58,14 +58,14 @@ def test_without_values_nothing_is_searched() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", ">f4", "g", "i2", "i4", "i8", ">i8", object])
-def test_a_whole_value_is_found_in_every_type_that_holds_it(dtype: str) -> None:
+def test_an_integer_is_found_in_every_type_that_can_represent_it(dtype: str) -> None:
     for value in (-999, -999.0):
         assert found(np.array([-999, 0, -998], dtype), value) == [True, False, False]
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 @pytest.mark.parametrize("value", [-999.9, 0.1, 1 / 3])
-def test_a_value_is_rounded_to_the_type_of_the_cells(dtype: type, value: float) -> None:
+def test_a_value_is_rounded_to_the_type_of_the_column(dtype: type, value: float) -> None:
     column = np.array([value, np.nextafter(dtype(value), dtype(0))], dtype)
     assert float(column[0]) != value
     assert found(column, value) == [True, False]
@@ -91,7 +91,7 @@ def test_a_value_is_rounded_to_the_type_of_the_cells(dtype: type, value: float) 
     ],
     ids=lambda v: str(getattr(v, "dtype", v)),
 )
-def test_a_value_that_the_type_cannot_hold_is_found_nowhere(column: Any, value: float) -> None:
+def test_a_value_that_the_type_cannot_represent_is_not_found(column: Any, value: float) -> None:
     assert not any(found(column, value))
 
 
@@ -101,12 +101,12 @@ def test_integers_are_compared_as_integers() -> None:
     assert found(column, 2**64 - 1) == [False, True]
 
 
-def test_truth_values_are_zero_and_one() -> None:
+def test_booleans_are_zero_and_one() -> None:
     assert found([False, True], 1) == [False, True]
     assert found(np.array([False, True, None], object), 0.0) == [True, False, False]
 
 
-def test_zero_has_two_signs() -> None:
+def test_both_zeros_are_equal() -> None:
     assert found([0.0, -0.0, 1.0], 0) == [True, True, False]
 
 
@@ -124,21 +124,21 @@ def test_integers_are_found_exactly_when_they_are_equal(column, values) -> None:
 # Tables
 
 
-def test_an_array_without_them_is_used_as_it_is() -> None:
+def test_an_array_without_missing_values_is_not_copied() -> None:
     for X in (np.arange(6.0).reshape(2, 3), np.asfortranarray(np.ones((4, 2), np.float32))):
         table = read(X, -999, 1e20)
         assert table.columns is X
         assert table.taken_as_missing == {}
 
 
-def test_what_is_passed_in_is_not_changed() -> None:
+def test_arguments_are_not_modified() -> None:
     X = np.array([[1.0, -999.0], [-999.0, 2.0]])
     X.flags.writeable = False
     assert cells(read(X, -999)) == [[1, None], [None, 2]]
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_float_columns_of_a_large_frame_are_copied_only_if_they_hold_some(library: str) -> None:
+def test_float_columns_of_a_large_frame_are_copied_only_if_needed(library: str) -> None:
     data = {"a": np.arange(100_000.0), "b": np.arange(100_000.0) - 7}
     X = pd.DataFrame(data) if library == "pandas" else pl.DataFrame(data)
     table = read(X, -7)
@@ -153,7 +153,7 @@ def test_missing_values_of_an_array_are_counted() -> None:
     assert read(X.astype(object), -999, 1e20).taken_as_missing == {0: 2, 1: 1}
 
 
-def test_a_cell_that_was_missing_anyway_is_not_counted() -> None:
+def test_nan_is_not_counted() -> None:
     X = np.ma.array([[0, 1], [0, 2]], mask=[[1, 0], [0, 0]])
     table = read(X, 0)
     assert table.taken_as_missing == {0: 1}
@@ -178,13 +178,13 @@ def test_each_column_of_a_frame_is_compared_in_its_own_type(make, n_copies: int)
     assert table.taken_as_missing == {0: n_copies, 1: n_copies, 2: n_copies}
 
 
-def test_columns_with_gaps_of_their_own_have_both() -> None:
+def test_nulls_and_missing_values_are_both_missing() -> None:
     X = pl.DataFrame({"i": [None, -999, BIG], "f": [None, -999.0, 0.5]})
     for frame in (X, X.to_arrow(), X.to_pandas(use_pyarrow_extension_array=True)):
         assert cells(read(frame, -999)) == [[None, None, BIG], [None, None, 0.5]]
 
 
-def test_a_value_that_is_missing_does_not_make_a_column_wide() -> None:
+def test_a_missing_value_does_not_make_a_column_wide() -> None:
     low, high = -(2**63), 2**64 - 1
     for X in ([[low], [7]], np.array([[high], [7]], np.uint64), pl.DataFrame({"a": [low, 7]})):
         table = read(X, low, high)
@@ -192,11 +192,11 @@ def test_a_value_that_is_missing_does_not_make_a_column_wide() -> None:
         assert cells(table) == [[None, 7]]
 
 
-def test_objects_beside_which_no_type_would_hold_the_rest_may_be_missing() -> None:
+def test_a_missing_fraction_does_not_prevent_exact_integers() -> None:
     assert cells(read(np.array([[BIG], [-999.5], [3]], object), -999.5)) == [[BIG, None, 3]]
 
 
-def test_dates_are_no_numbers() -> None:
+def test_dates_are_not_compared_with_numbers() -> None:
     X = pl.DataFrame({"t": [dt.datetime(1970, 1, 1), dt.datetime(1970, 1, 2)]})
     assert cells(read(X, 0)) == [[0, 86400 * 10**9]]
 
@@ -204,7 +204,7 @@ def test_dates_are_no_numbers() -> None:
 # Features
 
 
-def test_features_remember_them_for_new_data() -> None:
+def test_features_store_them_for_new_data() -> None:
     features = Features.learn(read(np.array([[1.0, -999.0]]), -999))
     assert features.missing_values == MissingValues.of([-999])
     for X in ([[-999, 3]], np.array([[-999, 3]], np.float32), np.array([[-999.0, 3.0]])):
@@ -213,7 +213,7 @@ def test_features_remember_them_for_new_data() -> None:
     assert features.match(rows, "Model") is rows
 
 
-def test_wide_integers_that_are_missing_have_no_rank() -> None:
+def test_missing_wide_integers_have_no_rank() -> None:
     features = Features.learn(read([[BIG], [BIG + 2], [-1]], -1))
     assert features[0].cuts.tolist() == [BIG + 1]
     (ranks,) = features.match([[BIG + 2], [-1], [BIG]], "Model")

@@ -83,7 +83,7 @@ def test_one_wrong_number_is_refused(array: str, index: int, number: Any, words:
     facts, arrays = pack(MODEL, {})
     arrays[array] = arrays[array].copy()
     arrays[array][index] = number
-    if words is None:  # a feature without categories may be categorical
+    if words is None:  # a categorical feature may have no categories
         assert unpack(facts, arrays)[0].features.n_categories_per_feature() == [5, 0, 0, 2]
         return
     with pytest.raises(ModelFormatError, match=words):
@@ -91,7 +91,7 @@ def test_one_wrong_number_is_refused(array: str, index: int, number: Any, words:
 
 
 @pytest.mark.parametrize("array", ["level_start", "level_type", "level_bits", "level_text"])
-def test_the_sections_come_together_or_not_at_all(array: str) -> None:
+def test_the_sections_are_all_present_or_all_absent(array: str) -> None:
     facts, arrays = pack(MODEL, {})
     whole = arrays.pop(array)
     with pytest.raises(ModelFormatError, match="categories for each categorical feature"):
@@ -104,7 +104,7 @@ def test_the_sections_come_together_or_not_at_all(array: str) -> None:
             unpack(facts, {**arrays, array: other.astype(whole.dtype)})
 
 
-def test_categories_of_no_categorical_feature_are_refused() -> None:
+def test_categories_of_a_numeric_feature_are_refused() -> None:
     facts, arrays = pack(make_model(), {})
     _, others = pack(with_categories([], [], []), {})
     categories = {name: others[name] for name in others if name.startswith("level_")}
@@ -130,7 +130,7 @@ def test_files_of_earlier_formats_are_read_as_before(minor: int) -> None:
     assert estimator == ESTIMATOR
 
 
-def test_categories_decide_the_fingerprint() -> None:
+def test_categories_are_part_of_the_fingerprint() -> None:
     models = [
         with_categories(["a", "b"], []),
         with_categories(["a"], ["b"]),

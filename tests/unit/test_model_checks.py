@@ -1,4 +1,4 @@
-"""Each rule that a model must obey, broken once."""
+"""Each rule for models, violated once."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ def test_one_wrong_number_is_refused(array: str, index: int, number: Any, words:
         unpack(facts, arrays)
 
 
-def test_the_model_with_nothing_wrong_is_accepted() -> None:
+def test_a_valid_model_is_accepted() -> None:
     unpack(*pack(MODEL, {}))
 
 
-def test_the_message_counts_nodes_from_the_root_of_their_tree() -> None:
+def test_the_message_has_the_node_index_within_its_tree() -> None:
     facts, arrays = pack(MODEL, {})
     arrays["value"][9 + 4] = np.nan
     with pytest.raises(ModelFormatError, match="node 4 of its tree 1 has"):
@@ -94,7 +94,7 @@ def test_an_array_that_is_missing_or_of_another_type_or_shape_is_refused(array: 
             unpack(facts, {**arrays, array: other})
 
 
-# Whatever the history of the losses is, it cannot harm.
+# The recorded losses are not checked.
 @pytest.mark.parametrize("array", sorted({*pack(MODEL, {})[1]} - {"train_loss", "valid_loss"}))
 def test_an_array_that_is_too_short_or_too_long_is_refused(array: str) -> None:
     facts, arrays = pack(MODEL, {})
@@ -117,14 +117,14 @@ def test_an_array_that_is_too_short_or_too_long_is_refused(array: str) -> None:
         ("estimator", {"class": "X", "params": {"a": {"$pairs": [[1, 2], [1, 3]]}}}, "key twice"),
     ],
 )
-def test_one_wrong_fact_is_refused(key: str, fact: object, words: str) -> None:
+def test_one_wrong_header_value_is_refused(key: str, fact: object, words: str) -> None:
     facts, arrays = pack(MODEL, {})
     with pytest.raises(ModelFormatError, match=words):
         unpack({**facts, key: fact}, arrays)
 
 
 @pytest.mark.parametrize("key", ["task", "loss", "classes", "estimator"])
-def test_a_missing_fact_is_refused(key: str) -> None:
+def test_a_missing_header_value_is_refused(key: str) -> None:
     facts, arrays = pack(MODEL, {})
     del facts[key]
     with pytest.raises(ModelFormatError, match=f"has no '{key}'"):
@@ -136,7 +136,7 @@ def test_a_missing_fact_is_refused(key: str) -> None:
     [(1, 1, True), (2, 1, True), (2, 2, True), (3, 3, True), (3, 1, False), (3, 2, False),
      (1, 2, False), (2, 0, False)],
 )  # fmt: skip
-def test_outputs_must_fit_the_classes(n_classes: int, n_outputs: int, fits: bool) -> None:
+def test_outputs_must_match_the_classes(n_classes: int, n_outputs: int, fits: bool) -> None:
     facts, arrays = pack(make_model(classes=np.arange(n_classes), n_rounds=0), {})
     arrays["base"] = np.zeros(n_outputs)
     if fits:
@@ -146,7 +146,7 @@ def test_outputs_must_fit_the_classes(n_classes: int, n_outputs: int, fits: bool
             unpack(facts, arrays)
 
 
-def test_trees_must_be_whole_rounds() -> None:
+def test_the_number_of_trees_must_be_a_multiple_of_a_round() -> None:
     facts, arrays = pack(make_model(classes=np.arange(3), n_splits=0), {})
     arrays["tree_start"] = arrays["tree_start"][:-1]
     for name in MODEL.ensemble.flat().keys() - {"tree_start"}:
@@ -171,16 +171,14 @@ def test_trees_must_be_whole_rounds() -> None:
         ("missing_float64", [np.inf], "not finite"),
     ],
 )
-def test_missing_values_that_are_not_as_they_should_be_are_refused(
-    array: str, values: list[Any], words: str
-) -> None:
+def test_invalid_missing_values_are_refused(array: str, values: list[Any], words: str) -> None:
     facts, arrays = pack(make_model(missing_values=SENTINELS), {})
     arrays[array] = np.array(values, dtype=arrays[array].dtype)
     with pytest.raises(ModelFormatError, match=words):
         unpack(facts, arrays)
 
 
-def test_two_features_of_one_name_are_refused() -> None:
+def test_duplicate_feature_names_are_refused() -> None:
     facts, arrays = pack(MODEL, {})
     arrays["names"] = np.frombuffer(b"abba", dtype=np.uint8)
     arrays["name_start"] = np.array([0, 1, 2, 3, 4], dtype=np.uint64)
@@ -209,7 +207,7 @@ def test_two_features_of_one_name_are_refused() -> None:
         (None, [], "type of its class labels"),
     ],
 )
-def test_class_labels_that_are_not_labels_are_refused(labels: Any, fact: Any, words: str) -> None:
+def test_invalid_class_labels_are_refused(labels: Any, fact: Any, words: str) -> None:
     facts, arrays = pack(make_model(classes=np.array([0, 1])), {})
     del arrays["class_labels"]
     if labels is not None:
@@ -243,7 +241,7 @@ LINES = make_model(features=wide_features(), n_splits=4, lines=True)
         ("line_beyond", 0, 2, "infinite values"),
     ],
 )
-def test_one_wrong_number_of_a_line_is_refused(
+def test_one_wrong_number_of_a_linear_leaf_is_refused(
     array: str, index: int, number: Any, words: str
 ) -> None:
     facts, arrays = pack(LINES, {})
@@ -265,7 +263,7 @@ def test_incomplete_linear_leaves_are_refused(array: str) -> None:
             unpack(facts, {**arrays, array: other.astype(whole.dtype)})
 
 
-def test_features_of_a_line_rise_and_are_numbers() -> None:
+def test_features_of_a_linear_leaf_are_sorted_and_numeric() -> None:
     facts, arrays = pack(LINES, {})
     start = arrays["line_start"]
     long = int(np.flatnonzero(np.diff(start.astype(np.int64)) > 1)[0])

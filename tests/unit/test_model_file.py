@@ -1,4 +1,4 @@
-"""Model files: what goes in comes out, bit for bit, and what cannot is refused by name."""
+"""Model files: every model is restored bit for bit, and values that cannot be are refused."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def with_params(**params: Any) -> dict[str, Any]:
 
 
 def refooted(body: bytes) -> bytes:
-    """A body with the length and checksum it ought to have."""
+    """Return a body with its valid length and checksum."""
     counted = body + struct.pack("<Q", len(body) + FOOTER)
     return counted + hashlib.sha256(counted).digest()
 
 
 def rebuilt(data: bytes, edit: Callable[[dict[str, Any]], bytes]) -> bytes:
-    """A file with its header edited, and the bytes that `edit` returns added to its data."""
+    """Return a file with an edited header, and the bytes that `edit` returns added to its data."""
     end = 24 + struct.unpack_from("<Q", data, 16)[0]
     header = json.loads(data[24:end])
     extra = edit(header)
@@ -55,7 +55,7 @@ def rebuilt(data: bytes, edit: Callable[[dict[str, Any]], bytes]) -> bytes:
 
 
 def changed_tree(model: Model, name: str, node: int, bits: int) -> Model:
-    """The model with some bits of one number of its first tree flipped."""
+    """Return the model with some bits of one number of its first tree flipped."""
     flat = {key: array.copy() for key, array in model.ensemble.flat().items()}
     flat[name].view(f"u{flat[name].itemsize}")[node] ^= bits
     ensemble = model.ensemble
@@ -116,7 +116,7 @@ def test_class_labels_keep_their_values_and_their_type(classes: np.ndarray[Any, 
     assert list(map(type, read.tolist())) == list(map(type, classes.tolist()))
 
 
-def test_labels_in_the_byte_order_of_another_machine_keep_their_values() -> None:
+def test_labels_of_another_byte_order_keep_their_values() -> None:
     for classes in (np.array([1, 2, 300], dtype=">i4"), np.array(["x", "y"], dtype=">U3")):
         read = Model.from_bytes(make_model(classes=classes).to_bytes()).classes
         assert read is not None
@@ -249,7 +249,7 @@ def test_a_parameter_that_cannot_be_stored_is_refused_by_name(value: object, wor
         encode(make_model(), with_params(callbacks=value))
 
 
-def test_parameters_of_megabytes_are_refused() -> None:
+def test_very_large_parameters_are_refused() -> None:
     with pytest.raises(ValueError, match="at most 4194304"):
         encode(make_model(), with_params(notes="x" * 2**23))
 
@@ -299,13 +299,13 @@ def add_section(header: dict[str, Any], *, optional: bool) -> bytes:
     return b"later things"
 
 
-def test_an_unknown_section_that_is_optional_is_skipped() -> None:
+def test_an_unknown_optional_section_is_skipped() -> None:
     model = make_model(classes=np.array(["a", "b"]))
     data = rebuilt(encode(model), lambda header: add_section(header, optional=True))
     assert Model.from_bytes(data).to_bytes() == encode(model)
 
 
-def test_an_unknown_section_that_is_needed_is_refused() -> None:
+def test_an_unknown_required_section_is_refused() -> None:
     data = rebuilt(encode(make_model()), lambda header: add_section(header, optional=False))
     with pytest.raises(ModelFormatError, match=r"section 'shap_cache' .* upgrade"):
         decode(data)
@@ -318,12 +318,12 @@ def test_bytes_after_the_end_are_refused() -> None:
             decode(data + rest)
 
 
-def test_bytes_that_no_section_claims_are_refused() -> None:
+def test_bytes_outside_all_sections_are_refused() -> None:
     with pytest.raises(ModelFormatError, match="do not cover"):
         decode(rebuilt(encode(make_model()), lambda header: b"hidden"))
 
 
-def test_every_flipped_bit_is_noticed() -> None:
+def test_every_flipped_bit_is_detected() -> None:
     data = encode(make_model(n_rounds=1, n_splits=1))
     for at in range(len(data)):
         damaged = bytearray(data)
@@ -332,7 +332,7 @@ def test_every_flipped_bit_is_noticed() -> None:
             decode(bytes(damaged))
 
 
-def test_pickles_and_copies_go_through_the_bytes_of_a_file() -> None:
+def test_pickles_and_copies_use_the_bytes_of_a_file() -> None:
     model = make_model(classes=np.array(["a", "b", "c"]), features=wide_features())
     data = model.to_bytes()
     assert data in pickle.dumps(model)
@@ -343,7 +343,7 @@ def test_pickles_and_copies_go_through_the_bytes_of_a_file() -> None:
     assert copy.deepcopy(model).ensemble.base is not model.ensemble.base
 
 
-def test_a_damaged_pickle_is_refused_as_a_damaged_file_is() -> None:
+def test_a_damaged_pickle_is_refused_like_a_damaged_file() -> None:
     data = pickle.dumps(make_model())
     value = make_model().ensemble.trees[0].value[:1].tobytes()
     damaged = data.replace(value, bytes(8))
@@ -352,30 +352,37 @@ def test_a_damaged_pickle_is_refused_as_a_damaged_file_is() -> None:
         pickle.loads(damaged)
 
 
-def test_a_loaded_model_cannot_be_changed_through_its_trees() -> None:
+def test_the_trees_of_a_loaded_model_are_read_only() -> None:
     tree = Model.from_bytes(make_model().to_bytes()).ensemble.trees[0]
     with pytest.raises(ValueError, match="read-only"):
         tree.value[0] = 1.0
 
 
-def test_reading_from_a_buffer_keeps_no_hold_on_it() -> None:
+def test_reading_from_a_buffer_keeps_no_reference_to_it() -> None:
     data = bytearray(encode(make_model()))
     model, _ = decode(data)
     data[:] = bytes(len(data))
     assert model.fingerprint() == make_model().fingerprint()
 
 
-def test_the_fingerprint_is_the_same_whatever_does_not_decide_a_prediction() -> None:
+def test_the_fingerprint_ignores_data_without_influence_on_predictions() -> None:
     model = make_model()
     renamed = make_model(features=[Feature(name, "real", None) for name in "abc"])
     later = replace(model, train_loss=np.zeros(9), valid_loss=np.ones(2), loss="custom")
     gained = changed_tree(changed_tree(model, "gain", 0, 1), "cover", 0, 1)
-    told = make_model(missing_values=SENTINELS)
-    for other in (renamed, later, gained, told, model, Model.from_bytes(model.to_bytes())):
+    with_missing_values = make_model(missing_values=SENTINELS)
+    for other in (
+        renamed,
+        later,
+        gained,
+        with_missing_values,
+        model,
+        Model.from_bytes(model.to_bytes()),
+    ):
         assert other.fingerprint() == model.fingerprint()
 
 
-def test_the_fingerprint_does_not_see_how_wide_the_labels_are_kept() -> None:
+def test_the_fingerprint_does_not_depend_on_the_width_of_labels() -> None:
     same = [np.array(["a", "b"]), np.array(["a", "b"], dtype="U9"), objects("a", np.str_("b"))]
     assert len({make_model(classes=classes).fingerprint() for classes in same}) == 1
     other = [np.array([0, 1]), np.array(["0", "1"]), np.array([0.0, 1.0]), np.array([1, 0])]
@@ -383,7 +390,7 @@ def test_the_fingerprint_does_not_see_how_wide_the_labels_are_kept() -> None:
 
 
 @pytest.mark.parametrize("name", ["feature", "threshold", "missing_left", "left", "right", "value"])
-def test_the_fingerprint_sees_every_bit_of_the_trees(name: str) -> None:
+def test_the_fingerprint_depends_on_every_bit_of_the_trees(name: str) -> None:
     model = make_model()
     width = 8 * NODE_ARRAYS[name].itemsize
     seen = {
@@ -395,7 +402,7 @@ def test_the_fingerprint_sees_every_bit_of_the_trees(name: str) -> None:
     assert model.fingerprint() not in seen
 
 
-def test_the_fingerprint_sees_base_offset_scale_and_cuts() -> None:
+def test_the_fingerprint_depends_on_base_offset_scale_and_cuts() -> None:
     model = make_model(features=wide_features())
     base = Ensemble(4, model.ensemble.base + 1e-15, model.ensemble.trees)
     moved = wide_features()
@@ -410,14 +417,14 @@ def test_the_fingerprint_sees_base_offset_scale_and_cuts() -> None:
     assert len({other.fingerprint() for other in others}) == len(others)
 
 
-def test_the_fingerprint_sees_the_order_of_the_trees() -> None:
+def test_the_fingerprint_depends_on_the_order_of_the_trees() -> None:
     model = make_model(n_splits=0, n_rounds=2)
     first, second = model.ensemble.trees
     swapped = Ensemble(3, model.ensemble.base, [second, first])
     assert replace(model, ensemble=swapped).fingerprint() != model.fingerprint()
 
 
-def test_a_file_read_from_disk_is_the_file_that_was_written(tmp_path: Path) -> None:
+def test_a_file_on_disk_has_the_written_bytes(tmp_path: Path) -> None:
     write_model(tmp_path / "model.stgw", make_model(), ESTIMATOR)
     model, estimator = read_model(tmp_path / "model.stgw")
     assert encode(model, estimator) == (tmp_path / "model.stgw").read_bytes()

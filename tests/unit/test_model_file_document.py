@@ -1,4 +1,4 @@
-"""The specification of the model file tells the truth: its worked example is a model."""
+"""The specification of the model file is correct: its worked example is a valid model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def text() -> str:
 
 @pytest.fixture(scope="module")
 def example(text: str) -> bytes:
-    """The bytes of the worked example, put together from the page alone."""
+    """Return the bytes of the worked example, assembled from the page alone."""
     worked = text[text.index("## A worked example") :]
     header = worked.split("```json\n")[1].split("```")[0].replace("\n", "").encode("ascii")
     data = b""
@@ -49,7 +49,7 @@ def test_the_worked_example_is_the_described_model(example: bytes, text: str) ->
     assert f"has {len(example)} bytes" in text
 
 
-def test_the_worked_example_is_what_would_be_written(example: bytes) -> None:
+def test_the_worked_example_equals_the_written_bytes(example: bytes) -> None:
     assert encode(*decode(example)) == example
 
 

@@ -1,7 +1,7 @@
-"""Damaged files of every estimator: refused when they are read, or estimators that work.
+"""Damaged files of every estimator: refused by `load`, or estimators that work.
 
-One idea: whatever `load` returns can be used. Each file has a right checksum, as an attacker would
-give it.
+Any estimator that `load` returns must be usable. Each file has a valid checksum, as an attacker
+would give it.
 """
 
 from __future__ import annotations
@@ -75,7 +75,10 @@ SAMPLES: dict[str, tuple[Any, Any]] = {
     "forest of numbers": (RandomForestRegressor(n_estimators=2, max_depth=3), Y),
     "extra trees": (ExtraTreesRegressor(n_estimators=2, max_depth=3), Y),
     "tree": (DecisionTreeRegressor(max_depth=3), Y),
-    "both ways": (DecisionTreeClassifier(max_depth=3, missing_strategy="probability"), CLASSES),
+    "fractional rows": (
+        DecisionTreeClassifier(max_depth=3, missing_strategy="probability"),
+        CLASSES,
+    ),
     "stagewise": (StagewiseRegressor(n_estimators=2), Y),
     "stagewise classes": (StagewiseClassifier(n_estimators=2), CLASSES),
     "line": (LinearRegression(), Y),
@@ -94,7 +97,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return written
 
 
-# ---- damage that only estimators notice ----------------------------------------------------------
+# ---- damage of estimator data --------------------------------------------------------------------
 
 LOSSES = ["squared_error", "absolute_error", "poisson", "gamma", "tweedie", "log_loss", "custom"]
 LOSSES += ["exponential", "huber", "quantile", "multinomial", ""]
@@ -146,7 +149,7 @@ QUESTIONS = (
 
 
 def use(model: Any) -> None:
-    """Use an estimator in every way that needs no training rows."""
+    """Call every method of an estimator that needs no training rows."""
     linear = (LinearRegression, StepwiseRegressor, StagewiseLinearRegressor)
     new = X[:5] if isinstance(model, linear) else NEW
     unbounded = model.model_.loss in ("poisson", "gamma", "tweedie") or any(
@@ -154,8 +157,8 @@ def use(model: Any) -> None:
     )
     for name in QUESTIONS:
         if hasattr(model, name):
-            answer = getattr(model, name)(new)
-            for part in answer if name.startswith("staged") else [answer]:
+            result = getattr(model, name)(new)
+            for part in result if name.startswith("staged") else [result]:
                 if np.asarray(part).dtype.kind == "f" and not unbounded:
                     assert np.isfinite(part[:6]).all(), f"{name} of the file is not finite"
     model.fingerprint()
@@ -174,13 +177,13 @@ def try_file(path: Path, data: bytes) -> bool:
         model = stagewise.load(path)
     except ModelFormatError:
         return False
-    with suppress(InvalidParameterError):  # of a parameter that is used then, or of lines
+    with suppress(InvalidParameterError):  # a parameter that is used only then, or linear leaves
         use(model)
     return True
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_damaged_file_is_refused_when_it_is_read_or_can_be_used(files, tmp_path):
+def test_a_damaged_file_is_refused_by_load_or_usable(files, tmp_path):
     rng = np.random.default_rng(int(os.environ.get("STAGEWISE_FUZZ_SEED", "1")))
     names, tried, accepted = sorted(files), Counter(), Counter()
     for i in range(N_FILES):

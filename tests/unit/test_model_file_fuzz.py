@@ -1,8 +1,8 @@
-"""Hostile model files: thousands of damaged ones, none of which may do harm.
+"""Malicious model files: thousands of damaged ones, none of which may do harm.
 
-One idea: every file is tried twice. As it is, the checksum must catch it. With its length and
-checksum made right again, as an attacker would, it must be refused, or be a model that a slow and
-independent reading of the rules finds nothing wrong with.
+Every file is tried twice. As it is, the checksum must detect the damage. With its length and
+checksum corrected, as an attacker would do, it must be refused, or be a model that passes a slow,
+independent check of the rules.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FILES = {name: encode(model, ESTIMATOR) for name, model in sample_models().items
 
 
 def assert_tree_is_sound(tree: Tree, n_features: int) -> None:
-    """The rules of a tree, node by node in plain Python, as the contract words them."""
+    """Check the rules of a tree, node by node in plain Python, as in the specification."""
     feature, left, right = tree.feature.tolist(), tree.left.tolist(), tree.right.tolist()
     threshold, missing_left = tree.threshold.tolist(), tree.missing_left.tolist()
     visited = [0]
@@ -55,7 +55,7 @@ def assert_tree_is_sound(tree: Tree, n_features: int) -> None:
 
 
 def assert_categories_are_sound(categories: Sequence[Any]) -> None:
-    """Numbers that rise, then texts by code point; whole numbers are integers of 64 bits."""
+    """Check: ascending numbers, then texts by code point; integers have 64 bits."""
     numbers = [category for category in categories if not isinstance(category, str)]
     texts = [category for category in categories if isinstance(category, str)]
     assert list(categories) == numbers + texts
@@ -98,7 +98,7 @@ def assert_model_is_sound(model: Model) -> None:
 
 
 def try_damaged(body: bytes, footer: bytes) -> bool:
-    """Try a damaged body as it is and with a right footer; return whether that was a model."""
+    """Try a damaged body as it is and with a valid footer; return whether that was a model."""
     with pytest.raises(ModelFormatError):
         decode(body + footer)
     message = ""
@@ -115,7 +115,7 @@ def try_damaged(body: bytes, footer: bytes) -> bool:
     return True
 
 
-def test_thousands_of_damaged_files_are_refused_or_are_sound_models() -> None:
+def test_thousands_of_damaged_files_are_refused_or_valid_models() -> None:
     rng = np.random.default_rng(20240607)
     files = list(FILES.values())
     accepted: Counter[str] = Counter()
@@ -129,7 +129,7 @@ def test_thousands_of_damaged_files_are_refused_or_are_sound_models() -> None:
             tried[mutate.__name__] += 1
             accepted[mutate.__name__] += try_damaged(damaged, footer)
     assert tried.total() > 7000
-    # Had nothing or everything been refused, the test would prove little.
+    # If all or none had been refused, the test would prove little.
     assert accepted["flip_data"] > 100
     assert accepted["edit_numbers"] > 20
     assert tried["edit_numbers"] - accepted["edit_numbers"] > 200
@@ -137,7 +137,7 @@ def test_thousands_of_damaged_files_are_refused_or_are_sound_models() -> None:
         assert accepted[name] == 0
 
 
-def test_any_bytes_behind_the_magic_are_refused() -> None:
+def test_any_bytes_after_the_magic_are_refused() -> None:
     rng = np.random.default_rng(1)
     magic = FILES["regression"][:16]
     for _ in range(300):
@@ -156,7 +156,7 @@ def test_every_truncation_of_a_file_is_refused() -> None:
 
 
 def bombs(name: str) -> dict[str, bytes]:
-    """Small files that ask for much memory or time."""
+    """Return small files that request much memory or time."""
     body = FILES[name][:-FOOTER]
     header, data = parts(body)
     begin = len(body) - len(data)
@@ -180,7 +180,7 @@ def bombs(name: str) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("file", ["text labels", "categorical"])
-def test_lengths_that_lie_take_no_memory(file: str) -> None:
+def test_false_lengths_take_no_memory(file: str) -> None:
     made = bombs(file)
     assert len(made) > 100
     for name, body in made.items():
@@ -222,7 +222,7 @@ def test_the_largest_header_is_refused_quickly_and_in_bounded_memory(
     with pytest.raises(ModelFormatError):
         decode(data)
     assert time.process_time() - begin < 10.0
-    # Tracing makes it many times slower, and how much memory a byte takes is the same of fewer.
+    # Tracing makes it many times slower, and the memory per byte is the same for fewer bytes.
     data = close(join(body, text(LIMIT // 8), b""))
     tracemalloc.start()
     try:
@@ -234,7 +234,7 @@ def test_the_largest_header_is_refused_quickly_and_in_bounded_memory(
     assert peak < 50 * len(data)
 
 
-def test_a_header_longer_than_the_limit_is_refused_unread() -> None:
+def test_a_header_longer_than_the_limit_is_refused_without_reading() -> None:
     body = FILES["regression"][:-FOOTER]
     header, data = parts(body)
     text = dump(header) + b" " * (LIMIT + 1)

@@ -1,4 +1,4 @@
-"""Saving and loading where things go wrong: full disks, kills, and files that are not models."""
+"""Saving and loading under failures: full disks, kills, and files that are not models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OLD_BYTES, NEW_BYTES = encode(OLD), encode(NEW)
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    """A file that holds the old model, alone in its directory."""
+    """Return a file with the old model, alone in its directory."""
     path = tmp_path / "model.stgw"
     write_model(path, OLD)
     return path
@@ -36,7 +36,7 @@ def assert_only_the_old_model_is_there(path: Path) -> None:
 
 
 def run_python(program: str, *arguments: str) -> str:
-    """Run a program in a Python of its own that finds the same modules; return what it prints."""
+    """Run a program in a new Python process with the same modules; return its output."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     environment["OPENBLAS_NUM_THREADS"] = "1"
     done = subprocess.run(
@@ -119,7 +119,7 @@ def test_a_directory_that_cannot_be_synced_is_no_failure(
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks and kills")
 def test_a_kill_while_saving_leaves_the_old_model_or_the_new_one(saved: Path) -> None:
-    # Children of one process that has everything imported save without pause until killed.
+    # Children of one process that has all imports save without pause until killed.
     program = """
         import os, random, signal, sys, time
         from pathlib import Path
@@ -151,7 +151,7 @@ def test_a_kill_while_saving_leaves_the_old_model_or_the_new_one(saved: Path) ->
     assert set(found) <= {"0", "1"}
 
 
-def test_a_new_file_gets_the_usual_permissions_and_an_old_one_keeps_its_own(saved: Path) -> None:
+def test_a_new_file_gets_default_permissions_and_an_old_one_keeps_its_own(saved: Path) -> None:
     plain = saved.with_name("plain")
     plain.touch()
     assert stat.S_IMODE(saved.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
@@ -170,7 +170,7 @@ def test_saving_through_a_link_changes_the_file_and_keeps_the_link(saved: Path) 
 
 def test_a_protected_file_is_not_replaced(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved.chmod(0o444)
-    # Whoever runs the tests may be allowed everything.
+    # The tests may run with all permissions (root).
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(PermissionError, match="protected"):
         write_model(saved, NEW)
@@ -217,7 +217,7 @@ def test_saving_over_a_directory_is_an_error(tmp_path: Path) -> None:
 
 
 class Trap:
-    """Leaves a file behind when it is unpickled."""
+    """Creates a file when it is unpickled."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -270,6 +270,6 @@ def test_loading_a_file_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a file without end")
-def test_a_file_without_end_is_refused_at_its_beginning() -> None:
+def test_an_endless_file_is_refused_at_its_beginning() -> None:
     with pytest.raises(ModelFormatError, match="not a Stagewise model"):
         read_model("/dev/zero")

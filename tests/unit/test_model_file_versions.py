@@ -103,14 +103,14 @@ def test_an_estimator_of_a_file_can_be_fitted_and_saved_again(path: Path, tmp_pa
     }
 
 
-def test_files_from_before_target_encoding_do_not_get_it() -> None:
+def test_files_from_before_target_encoding_do_not_use_it() -> None:
     old = {"loss": "squared_error", "n_estimators": 10, "growth": "best_first"}
     assert read_parameters(old, "GradientBoostingRegressor")["category_encoding"] == "sets"
     later = {**old, "categorical": "auto", "permutations": 1}
     assert read_parameters(later, "GradientBoostingRegressor")["category_encoding"] == "auto"
 
 
-def test_symmetric_trees_of_old_files_use_all_features_of_a_node() -> None:
+def test_symmetric_trees_of_older_files_use_all_features_of_a_node() -> None:
     old = {"columns_per_tree": 0.8, "columns_per_level": 1.0, "columns_per_node": "auto"}
     read = read_parameters({**old, "growth": "symmetric"}, "GradientBoostingRegressor")
     assert read["max_features"].per_node is None

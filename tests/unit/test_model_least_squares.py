@@ -1,4 +1,4 @@
-"""What a linear model knows of its coefficients, in a file: whole, and true to its trees."""
+"""Coefficients and standard errors of linear models in a file: restored and checked."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def put(place, value):
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-def test_a_fit_is_restored(intercept):
+def test_a_linear_fit_is_restored(intercept):
     model = make_linear(intercept=intercept)
-    twin, _ = decode(encode(model))
-    assert twin.least_squares is not None
+    decoded, _ = decode(encode(model))
+    assert decoded.least_squares is not None
     for field in fields(model.least_squares):
-        mine, theirs = (getattr(m.least_squares, field.name) for m in (model, twin))
+        mine, theirs = (getattr(m.least_squares, field.name) for m in (model, decoded))
         np.testing.assert_array_equal(theirs, mine, err_msg=field.name)
-    assert twin.fingerprint() == model.fingerprint()
+    assert decoded.fingerprint() == model.fingerprint()
 
 
 def test_other_models_have_no_such_sections():
@@ -46,7 +46,7 @@ def test_other_models_have_no_such_sections():
     assert not LEAST_SQUARES.keys() & arrays.keys()
 
 
-def test_how_sure_it_is_belongs_to_the_fingerprint():
+def test_standard_errors_are_part_of_the_fingerprint():
     model = make_linear()
     facts, arrays = changed("linear_sums", put(1, 4.0))
     other, _ = unpack(facts, arrays)
@@ -55,7 +55,7 @@ def test_how_sure_it_is_belongs_to_the_fingerprint():
 
 
 @pytest.mark.parametrize("name", LEAST_SQUARES)
-def test_a_part_that_is_missing(name):
+def test_a_missing_section_is_refused(name):
     facts, arrays = pack(make_linear(), {})
     del arrays[name]
     with pytest.raises(ModelFormatError, match="only some of the sections"):
@@ -76,10 +76,10 @@ WRONG = {
     "a covariance of NaN": ("linear_covariance", put(0, np.nan), "not finite"),
     "an infinite slope": ("linear_slope", put(0, np.inf), "not finite"),
     "a negative variance": ("linear_covariance", put(0, -1.0), "negative variance"),
-    "a lopsided covariance": ("linear_covariance", put(1, 9.0), "negative variance"),
+    "an asymmetric covariance": ("linear_covariance", put(1, 9.0), "negative variance"),
     "a column that does not exist": ("linear_column", put(2, 4), "column that does not exist"),
     "a column twice": ("linear_column", put(1, 0), "column that does not exist, or two"),
-    "a size of nothing": ("linear_size", put(0, 0.0), "sum of squares"),
+    "a size of zero": ("linear_size", put(0, 0.0), "sum of squares"),
     "no rows": ("linear_sums", put(0, 0.0), "number of rows"),
     "squares below 0": ("linear_sums", put(1, -1.0), "sum of squares"),
     "sums that are missing": ("linear_sums", lambda a: a[:2], "facts or sums"),
@@ -87,18 +87,18 @@ WRONG = {
     "no intercept any more": ("linear_facts", put(0, 0), "differ in length"),
     "more rank than columns": ("linear_facts", put(2, 5), "differ in length"),
     "a huge rank": ("linear_facts", put(2, 2**64 - 1), "differ in length"),
-    "a level of no intercept": ("offset", put(0, 1.0), "no intercept"),
+    "an offset without an intercept": ("offset", put(0, 1.0), "no intercept"),
 }
 
 
 @pytest.mark.parametrize(("name", "change", "message"), WRONG.values(), ids=WRONG)
-def test_what_contradicts_itself_is_refused(name, change, message):
+def test_inconsistent_sections_are_refused(name, change, message):
     facts, arrays = changed(name, change, intercept=name != "offset")
     with pytest.raises(ModelFormatError, match=message):
         unpack(facts, arrays)
 
 
-def test_coefficients_of_trees_that_are_none():
+def test_coefficients_of_a_model_that_is_not_linear_are_refused():
     facts, arrays = pack(make_model(), {})
     _, linear = pack(make_linear((0,)), {})
     arrays |= {name: linear[name] for name in LEAST_SQUARES}

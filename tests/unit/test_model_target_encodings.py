@@ -79,7 +79,7 @@ def test_target_encodings_are_part_of_the_fingerprint() -> None:
         ("statistic_values", 3, np.inf, "not finite"),
     ],
 )
-def test_target_encodings_that_make_no_sense_are_refused(array, index, number, words) -> None:
+def test_invalid_target_encodings_are_refused(array, index, number, words) -> None:
     facts, arrays = pack(make(), {})
     arrays[array] = arrays[array].copy()
     arrays[array][index] = number
@@ -107,7 +107,7 @@ def test_sections_of_the_wrong_length_are_refused(name, change, words) -> None:
         unpack(facts, arrays)
 
 
-def test_trees_cannot_split_beyond_the_target_encodings() -> None:
+def test_a_split_on_a_target_encoding_that_does_not_exist_is_refused() -> None:
     facts, arrays = pack(make(), {})
     for name in [name for name in arrays if name.startswith("statistic_")]:
         del arrays[name]

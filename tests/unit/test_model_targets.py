@@ -1,4 +1,4 @@
-"""What a file says of several targets and of vectors, broken once for each rule."""
+"""Several targets and vector leaves in a file: each rule, violated once."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def spoil(value: float) -> Any:
         ("not valid text", {"target_names": lambda a: a | np.uint8(255)}),
     ],
 )
-def test_a_rule_of_vectors_broken_is_refused(words: str, changes: dict[str, Any]) -> None:
+def test_a_violated_rule_of_vector_leaves_is_refused(words: str, changes: dict[str, Any]) -> None:
     refused(VECTORS, words, changes)
 
 
-def test_trees_must_be_whole_rounds() -> None:
+def test_the_number_of_trees_must_be_a_multiple_of_a_round() -> None:
     facts, arrays = pack(make_model(n_targets=2), {})
     arrays["base"] = np.zeros(4)
     arrays["offset"], arrays["scale"] = np.zeros(4), np.ones(4)
@@ -86,5 +86,5 @@ def test_targets_that_differ_in_scale_have_another_fingerprint() -> None:
     assert other.fingerprint() != TARGETS.fingerprint()
 
 
-def test_a_vector_and_as_many_trees_have_different_fingerprints() -> None:
+def test_vector_leaves_and_as_many_trees_have_different_fingerprints() -> None:
     assert VECTORS.fingerprint() != make_model(n_targets=2).fingerprint()

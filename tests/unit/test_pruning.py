@@ -1,4 +1,4 @@
-"""Cutting trees: the fast ways against all trees that there are."""
+"""Pruning: fast algorithms compared with all pruned subtrees."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from reference.pruning import best_leaves, both_ways, fractions, random_tree, rows_below
+from reference.pruning import best_leaves, fractional_prediction, fractions, random_tree, rows_below
 from stagewise.trees.fractional_rows import predict_fractional
 from stagewise.trees.impurity import IMPURITIES
 from stagewise.trees.pruning import (
@@ -26,7 +26,7 @@ SEEDS = pytest.mark.parametrize("seed", range(12))
 
 
 def made(seed, splits=7, *, whole=False):
-    """Return a tree and what its nodes cost, inner ones never less than their children."""
+    """Return a tree and the costs of its nodes; an inner node costs at least as its children."""
     rng = np.random.default_rng(seed + 100)
     tree = random_tree(seed, splits)
     cost = rng.integers(1, 6, len(tree.feature)).astype(float)
@@ -38,14 +38,14 @@ def made(seed, splits=7, *, whole=False):
 
 
 def leaves_of(tree, at):
-    """Return the nodes that are leaves after a cut, by their old numbers."""
-    answer = pruned_node_of(tree, at)
-    return frozenset(answer[tree.feature < 0].tolist())
+    """Return the nodes that are leaves after pruning, by their old indices."""
+    new_leaf = pruned_node_of(tree, at)
+    return frozenset(new_leaf[tree.feature < 0].tolist())
 
 
 @SEEDS
-@pytest.mark.parametrize("whole", [False, True])  # whole numbers: links of equal strength
-def test_weakest_links_lead_to_the_best_tree_for_every_price(seed, whole):
+@pytest.mark.parametrize("whole", [False, True])  # integers: links of equal strength
+def test_weakest_links_give_the_best_tree_for_every_alpha(seed, whole):
     tree, cost = made(seed, whole=whole)
     strength = weakest_links(tree, cost)
     for alpha in [0.0, *np.unique(strength[tree.feature >= 0]), *np.linspace(0.05, 6, 25)]:
@@ -83,7 +83,7 @@ def held_out(tree, seed, n=60):
 
 
 @SEEDS
-def test_what_nodes_cost_is_what_their_rows_cost(seed):
+def test_node_costs_are_the_sums_of_their_rows(seed):
     tree, _ = made(seed, 9)
     leaf, y, weight = held_out(tree, seed)
     costs = IMPURITIES["squared_error"](tree.value, y)
@@ -96,7 +96,7 @@ def test_what_nodes_cost_is_what_their_rows_cost(seed):
 
 
 @SEEDS
-def test_rows_cost_along_a_path_what_they_cost_in_each_of_its_trees(seed):
+def test_row_costs_along_a_path_equal_those_of_each_of_its_trees(seed):
     tree, cost = made(seed, 12)
     strength = weakest_links(tree, cost)
     leaf, y, weight = held_out(tree, seed)
@@ -111,16 +111,16 @@ def test_rows_cost_along_a_path_what_they_cost_in_each_of_its_trees(seed):
 
 
 @SEEDS
-def test_reduced_errors_leave_the_tree_with_the_fewest_errors(seed):
+def test_reduced_error_pruning_gives_the_tree_with_the_fewest_errors(seed):
     rng = np.random.default_rng(seed)
     tree = random_tree(seed, 7)
-    cost = rng.integers(0, 5, len(tree.feature)).astype(float)  # of other rows: nothing is ordered
+    cost = rng.integers(0, 5, len(tree.feature)).astype(float)  # of other rows: in no order
     assert leaves_of(tree, reduced_error_nodes(tree, cost)) == best_leaves(tree, cost, 0.0)
 
 
 @SEEDS
 @pytest.mark.parametrize("n_categories", [0, 5, 64, 130])
-def test_what_is_left_after_a_cut_says_the_same(seed, n_categories):
+def test_a_pruned_tree_predicts_the_values_of_its_nodes(seed, n_categories):
     rng = np.random.default_rng(seed)
     tree = random_tree(seed, 25, n_categories=n_categories)
     at = (tree.feature >= 0) & (rng.random(len(tree.feature)) < 0.3)
@@ -131,15 +131,15 @@ def test_what_is_left_after_a_cut_says_the_same(seed, n_categories):
     inner = np.flatnonzero(~leaf)
     assert (small.left[inner] > inner).all()
     assert sorted([0, *small.left[inner], *small.right[inner]]) == list(range(len(small.feature)))
-    answer = pruned_node_of(tree, at)
+    new_leaf = pruned_node_of(tree, at)
     X = rng.integers(-3, 4, (50, 3)).astype(float)
     X[:, 2] = rng.integers(0, max(n_categories, 4), 50)
     for row in X:
         (old,), (new,) = fractions(tree, row), fractions(small, row)
-        assert small.value[new] == tree.value[answer[old]]
+        assert small.value[new] == tree.value[new_leaf[old]]
 
 
-def test_a_tree_that_is_cut_at_its_root_is_a_leaf():
+def test_a_tree_that_is_pruned_at_its_root_is_a_leaf():
     tree = random_tree(0, 9, n_categories=5)
     small = prune(tree, np.arange(len(tree.feature)) == 0)
     assert small.feature.tolist() == [-1]
@@ -147,7 +147,7 @@ def test_a_tree_that_is_cut_at_its_root_is_a_leaf():
     assert small.cover[0] == tree.cover[0]
 
 
-def test_nothing_changes_without_a_cut():
+def test_no_pruning_changes_nothing():
     tree = random_tree(3, 20, n_categories=70)
     same = prune(tree, np.zeros(len(tree.feature), dtype=bool))
     for name in ("feature", "threshold", "missing_left", "left", "right", "value", "cover"):
@@ -174,19 +174,19 @@ def test_categories_of_nodes():
 
 @SEEDS
 @pytest.mark.parametrize("n_categories", [0, 90])
-def test_rows_with_missing_cells_go_both_ways(seed, n_categories):
+def test_fractional_rows_equal_the_reference(seed, n_categories):
     rng = np.random.default_rng(seed)
     tree = random_tree(seed, 20, n_categories=n_categories)
     X = rng.integers(-3, 4, (40, 3)).astype(float)
     X[:, 2] = rng.integers(0, max(n_categories, 4) + 1, 40)  # with the unknown category
     X[rng.random(X.shape) < 0.4] = np.nan
-    expected = [both_ways(tree, row) for row in X]
+    expected = [fractional_prediction(tree, row) for row in X]
     np.testing.assert_allclose(predict_fractional(tree, X)[:, 0], expected, atol=1e-12)
     one_by_one = [predict_fractional(tree, row[np.newaxis])[0, 0] for row in X]
     np.testing.assert_array_equal(predict_fractional(tree, X)[:, 0], one_by_one)
 
 
-def test_impurities_are_means_of_what_rows_cost():
+def test_impurities_are_means_of_row_costs():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 500)
     p = np.bincount(y) / 500

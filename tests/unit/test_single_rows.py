@@ -1,4 +1,4 @@
-"""Law: the number of a category does not depend on the other rows of the batch."""
+"""The code of a category does not depend on the other rows of the batch."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from stagewise.errors import UnknownCategoryWarning
 
 DAYS = [dt.date(2024, 2, 28) + dt.timedelta(days=day) for day in range(4)]
 TRAINED: dict[str, list[Any]] = {
-    "whole numbers": [0, 1, 2, 2**60, 2**60 + 1],
+    "integers": [0, 1, 2, 2**60, 2**60 + 1],
     "fractions": [0.5, 1.0, 0.1, -np.inf],
     "text": ["a", "b", "1", "2.0"],
-    "truth values": [False, True],
+    "booleans": [False, True],
     "dates": DAYS[:3],
     "datetimes": [dt.datetime(2024, 2, 28, 12), dt.datetime(2024, 2, 29, 13, 5)],
     "durations": [dt.timedelta(days=1), dt.timedelta(seconds=3)],
@@ -65,7 +65,7 @@ def alone(features: Features, batch: Any, rule: Any) -> npt.NDArray[np.float64]:
 @pytest.mark.parametrize("rule", ["missing", "prior"])
 @settings(max_examples=50)
 @given(st.lists(CELLS, min_size=1, max_size=6))
-def test_a_row_has_the_same_category_alone_and_in_any_batch(
+def test_a_row_has_the_same_code_alone_and_in_any_batch(
     trained: list[Any], rule: str, cells: list[Any]
 ) -> None:
     features, batch = learned(trained), objects(cells)
@@ -96,7 +96,7 @@ TYPED = {
         np.array
     ),
     "floats": st.lists(st.sampled_from([0.5, 0.1, 2.0]), min_size=1).map(np.float32),
-    "truth values": st.lists(st.booleans(), min_size=1).map(np.array),
+    "booleans": st.lists(st.booleans(), min_size=1).map(np.array),
     "text": st.lists(st.sampled_from(["a", "1", "z"]), min_size=1).map(np.array),
     "days": st.lists(st.sampled_from(DAYS), min_size=1).map(lambda days: np.array(days, "M8[D]")),
 }
@@ -107,7 +107,7 @@ TYPED = {
 @pytest.mark.parametrize("cells", TYPED.values(), ids=TYPED)
 @settings(max_examples=8)
 @given(data=st.data())
-def test_typed_batches_are_read_row_by_row_as_whole(
+def test_typed_batches_equal_single_rows(
     trained: list[Any], make: Any, cells: Any, data: Any
 ) -> None:
     column = data.draw(cells)

@@ -1,4 +1,4 @@
-"""Sparse matrices are read as their dense copies would be, and nobody follows a wrong index."""
+"""Sparse matrices are read like their dense copies, and invalid indices are refused."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read(X: Any, *missing: float, **more: Any) -> Table:
 
 
 def dense(table: Table) -> npt.NDArray[Any]:
-    """Spell the cells out, one by one."""
+    """Return the dense values, one by one."""
     cells = table.columns
     assert isinstance(cells, SparseCells)
     out = np.full(cells.shape, cells.absent, dtype=np.float64)
@@ -43,7 +43,7 @@ def dense(table: Table) -> npt.NDArray[Any]:
 
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("kind", TYPES)
-def test_every_format_and_type_holds_what_its_dense_copy_holds(form: str, kind: type) -> None:
+def test_every_format_and_type_equals_its_dense_copy(form: str, kind: type) -> None:
     X = (np.random.default_rng(1).integers(0, 4, (12, 5)) // 2).astype(kind)
     table = read(FORMATS[form](X))
     assert (table.n_rows, table.n_features, table.names) == (12, 5, None)
@@ -57,7 +57,7 @@ def test_every_format_and_type_holds_what_its_dense_copy_holds(form: str, kind: 
     st.sampled_from([np.int32, np.int64]),
     st.sampled_from([np.int8, np.float32, np.float64, np.bool_]),
 )
-def test_cells_in_any_order_and_more_than_once_are_added_up(
+def test_unsorted_and_repeated_values_are_summed(
     cells: list[tuple[int, int, int]], form: str, index: type, kind: type
 ) -> None:
     row, col, data = (np.array(x, dtype=int) for x in zip(*cells, strict=True)) if cells else (
@@ -74,12 +74,12 @@ def test_cells_in_any_order_and_more_than_once_are_added_up(
     before = X.copy()
     table = read(X)
     np.testing.assert_array_equal(dense(table), X.toarray().astype(np.float64))
-    assert X.nnz == before.nnz  # the caller's matrix is as it was
+    assert X.nnz == before.nnz  # the caller's matrix is unchanged
     if form != "coo":
         np.testing.assert_array_equal(X.indices, before.indices)
 
 
-def test_sorted_floats_are_used_where_they_lie() -> None:
+def test_sorted_floats_are_not_copied() -> None:
     X = sp.random_array((20, 6), density=0.3, format="csr", rng=np.random.default_rng(0))
     cells = read(X).columns
     assert isinstance(cells, SparseCells)
@@ -87,7 +87,7 @@ def test_sorted_floats_are_used_where_they_lie() -> None:
     assert np.shares_memory(cells.index, X.indices)
 
 
-def test_a_zero_is_a_zero_unless_it_is_called_missing() -> None:
+def test_zeros_are_zero_unless_declared_missing() -> None:
     X = sp.csr_array((np.array([0.0, 2.0, np.nan, -9.0]), ([0, 0, 1, 2], [0, 1, 1, 1])), (3, 2))
     X = sp.csr_array(X)
     nan = np.nan
@@ -130,7 +130,7 @@ def broken(form: str, **arrays: Any) -> Any:
         broken("bsr", indices=[7]),
     ],
 )
-def test_indices_that_contradict_the_shape_are_refused_before_anybody_follows_them(X: Any) -> None:
+def test_indices_outside_the_shape_are_refused(X: Any) -> None:
     with pytest.raises(ValueError, match=r"inconsistent arrays.*Build it again"):
         read(X)
 
@@ -145,7 +145,7 @@ def test_indices_that_contradict_the_shape_are_refused_before_anybody_follows_th
         (sp.csr_array(np.eye(2, dtype=np.int64) * (2**53 + 1)), ValueError, r"beyond 2\*\*53"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(X: Any, error: type[Exception], words: str) -> None:
+def test_invalid_matrices_are_refused(X: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         read(X)
 
@@ -157,7 +157,7 @@ def test_objects_are_refused() -> None:
         read(X)
 
 
-def test_no_rows_will_do_when_asked() -> None:
+def test_no_rows_are_accepted_with_allow_empty() -> None:
     table = read(sp.csr_array((0, 3)), allow_empty=True)
     assert (table.n_rows, table.n_features) == (0, 3)
 

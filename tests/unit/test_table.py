@@ -1,6 +1,6 @@
-"""Does a table come through with every number as it was, and nothing else?
+"""Tables are read with every number unchanged.
 
-One question a test; expected values are written down, never computed by the code under test.
+Expected values are written down, never computed by the code under test.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def read(X: object) -> Table:
 
 
 def cells(table: Table) -> list[list[float]]:
-    """The table as rows of Python numbers, None where missing."""
+    """Return the table as rows of Python numbers, None where missing."""
     columns = []
     for j in range(table.n_features):
         values, missing, _ = table.column(j)
@@ -41,7 +41,7 @@ def cells(table: Table) -> list[list[float]]:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_float_array_is_used_as_it_is(dtype: type) -> None:
+def test_a_float_array_is_not_copied(dtype: type) -> None:
     X = np.arange(12, dtype=dtype).reshape(4, 3)
     assert read(X).columns is X
 
@@ -58,7 +58,7 @@ def test_a_float_array_is_used_as_it_is(dtype: type) -> None:
     ],
     ids=["fortran", "backwards", "mirrored", "strided", "zero stride", "transposed"],
 )
-def test_strides_and_order_cost_no_copy(view) -> None:
+def test_strides_and_order_need_no_copy(view) -> None:
     X = view(np.arange(12.0).reshape(4, 3))
     X.flags.writeable = False
     columns = read(X).columns
@@ -66,8 +66,8 @@ def test_strides_and_order_cost_no_copy(view) -> None:
     assert np.array_equal(columns, X)
 
 
-def test_a_large_float_array_is_not_even_looked_at(tmp_path) -> None:
-    # 2M x 28 cells in a file of nothing but a hole: touching them all would show in the memory.
+def test_a_large_float_array_is_not_read(tmp_path) -> None:
+    # 2M x 28 values in a sparse file: reading them all would show in the memory.
     X = np.memmap(tmp_path / "X", dtype=np.float32, shape=(2_000_000, 28), mode="w+")
     code = (
         "import resource, sys, numpy as np\n"
@@ -81,7 +81,7 @@ def test_a_large_float_array_is_not_even_looked_at(tmp_path) -> None:
     subprocess.run([sys.executable, "-c", code, str(X.filename)], check=True)
 
 
-def test_infinities_and_nan_are_values_like_others() -> None:
+def test_infinities_and_nan_are_kept() -> None:
     X = np.array([[np.inf, -np.inf, np.nan, 1e308, -0.0]])
     assert read(X).columns is X
 
@@ -93,7 +93,7 @@ def test_foreign_byte_order_is_swapped() -> None:
     assert columns.tolist() == [[1.5, 2.5]]
 
 
-def test_a_field_of_packed_records_is_copied_out() -> None:
+def test_a_field_of_packed_records_is_copied() -> None:
     records = np.zeros((3, 2), dtype=[("id", "i4"), ("x", "f8")])
     records["x"] = 7.0
     columns = read(records["x"]).columns
@@ -116,7 +116,7 @@ def test_integers_become_float64_when_that_is_exact(dtype: type) -> None:
     assert table.columns.tolist() == [[2**24 + 1, 3]]
 
 
-def test_two_to_the_53_is_still_a_double() -> None:
+def test_two_to_the_53_is_float64() -> None:
     assert read(np.array([[2**53, -(2**53)]])).columns.dtype == np.float64
 
 
@@ -146,17 +146,17 @@ def test_durations_are_nanoseconds() -> None:
     assert cells(read(np.array([[90], [-1]], dtype="m8[s]"))) == [[90 * 10**9], [-(10**9)]]
 
 
-def test_a_date_beyond_nanoseconds_is_refused_and_does_not_wrap_around() -> None:
+def test_a_date_beyond_nanoseconds_is_refused() -> None:
     with pytest.raises(ValueError, match=r"X column 1 holds 9999-01-01 at row 0.*1678 to 2262"):
         read(np.array([["2020-01-01", "9999-01-01"]], dtype="M8[D]"))
 
 
-def test_masked_cells_are_missing() -> None:
+def test_masked_values_are_missing() -> None:
     X = np.ma.array([[1, BIG], [2, 7]], mask=[[0, 0], [1, 1]])
     assert cells(read(X)) == [[1, BIG], [None, None]]
 
 
-def test_what_lies_under_a_mask_does_not_matter() -> None:
+def test_values_under_a_mask_do_not_matter() -> None:
     assert read(np.ma.array([[BIG], [7]], mask=[[1], [0]])).columns[0].dtype == np.float64
 
 
@@ -176,7 +176,7 @@ def test_wide_objects_stay_exact() -> None:
 
 
 @pytest.mark.parametrize("column", [[BIG, 0.5], [2**64 + 1, 0], [-1, 2**64 - 1], [10**400, 0]])
-def test_objects_no_number_type_can_hold_are_refused(column: list[object]) -> None:
+def test_objects_that_fit_no_number_type_are_refused(column: list[object]) -> None:
     with pytest.raises(ValueError, match=r"X column 0 holds .* exactly"):
         read(np.array([[cell] for cell in column], dtype=object))
 
@@ -189,7 +189,7 @@ def test_none_in_a_list_is_missing() -> None:
     assert cells(read([[1, None], [None, 2]])) == [[1, None], [None, 2]]
 
 
-def test_a_ragged_list_is_refused_by_its_row() -> None:
+def test_error_names_the_row_of_a_ragged_list() -> None:
     with pytest.raises(ValueError, match="X row 1 has 1 cells where row 0 has 2"):
         read([[1, 2], [3]])
 
@@ -206,7 +206,7 @@ def test_a_ragged_list_is_refused_by_its_row() -> None:
         (dt.date(2020, 1, 1), TypeError, "X column 1 holds the number 2 at row 0 and the date"),
     ],
 )
-def test_a_cell_that_is_no_number_is_named(cell: object, error: type, words: str) -> None:
+def test_error_names_a_value_that_is_not_a_number(cell: object, error: type, words: str) -> None:
     X = np.empty((2, 2), dtype=object)
     X[:] = [[1, 2], [3, 4]]
     X[1, 1] = cell
@@ -240,12 +240,12 @@ def test_text_is_never_read_as_a_number(X: object) -> None:
         (np.zeros((2, 2), complex), "Complex data not supported"),
     ],
 )
-def test_what_is_not_rows_by_columns_is_refused(X: object, words: str) -> None:
+def test_input_without_two_dimensions_is_refused(X: object, words: str) -> None:
     with pytest.raises(ValueError, match=f"(?s){words}"):
         read(X)
 
 
-def test_no_rows_will_do_when_asked() -> None:
+def test_no_rows_are_accepted_with_allow_empty() -> None:
     table = read_table(np.zeros((0, 3)), caller="Model", allow_empty=True)
     assert (table.n_rows, table.n_features) == (0, 3)
     table = read_table(pd.DataFrame(columns=["a", "b"]), caller="Model", allow_empty=True)
@@ -278,21 +278,21 @@ def frames() -> dict[str, object]:
 
 
 @pytest.mark.parametrize("library", frames())
-def test_every_library_gives_the_same_cells(library: str) -> None:
+def test_every_library_gives_the_same_values(library: str) -> None:
     table = read(frames()[library])
     assert table.names == ["i", "f", "b"]
     assert cells(table) == [[BIG, 1.5, 1], [None, None, None], [3, -0.5, 0]]
 
 
 @pytest.mark.parametrize("library", [name for name in frames() if name != "record batch"])
-def test_frames_in_many_pieces_give_the_same_cells(library: str) -> None:
+def test_frames_in_many_chunks_give_the_same_values(library: str) -> None:
     pieces = [nw.from_native(frames()[library])] * 5
     table = read(nw.concat(pieces).to_native())
     assert cells(table) == [[BIG, 1.5, 1], [None, None, None], [3, -0.5, 0]] * 5
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_float_columns_of_a_large_frame_cost_no_copy(library: str) -> None:
+def test_float_columns_of_a_large_frame_are_not_copied(library: str) -> None:
     data = {name: np.arange(100_000.0) for name in "ab"}
     X = pd.DataFrame(data) if library == "pandas" else pl.DataFrame(data)
     assert all(
@@ -324,7 +324,7 @@ def test_dates_in_frames_are_nanoseconds() -> None:
     assert cells(read(X)) == [[NS_2020] * 2, [None] * 2]
 
 
-def test_columns_with_nothing_in_them_are_missing() -> None:
+def test_empty_columns_are_missing() -> None:
     X = pl.DataFrame(
         {
             "null": pl.Series([None, None], dtype=pl.Null),
@@ -336,7 +336,7 @@ def test_columns_with_nothing_in_them_are_missing() -> None:
     assert cells(read(X.to_arrow())) == [[None] * 3] * 2
 
 
-def test_sparse_and_half_columns_of_pandas_are_read() -> None:
+def test_sparse_and_float16_columns_of_pandas_are_read() -> None:
     X = pd.DataFrame({"s": pd.arrays.SparseArray([0.0, 2.0]), "h": np.array([1, 2], np.float16)})
     assert cells(read(X)) == [[0, 1], [2, 2]]
 
@@ -376,7 +376,7 @@ def test_text_columns_of_pandas_are_refused(dtype: object) -> None:
         read(pd.DataFrame({"c": pd.Series([None, "x"], dtype=dtype)}))
 
 
-def test_a_lazy_frame_is_told_to_collect() -> None:
+def test_error_for_a_lazy_frame_suggests_collect() -> None:
     with pytest.raises(TypeError, match=r"X is a lazy frame .*\.collect\(\)"):
         read(pl.LazyFrame({"a": [1]}))
 
@@ -384,12 +384,12 @@ def test_a_lazy_frame_is_told_to_collect() -> None:
 # Names
 
 
-def test_any_text_is_a_name() -> None:
+def test_any_text_is_a_valid_name() -> None:
     names = ['[x]<"{}:', "größe", "", "a\nb"]
     assert read(pd.DataFrame([[1, 2, 3, 4]], columns=names)).names == names
 
 
-def test_columns_that_are_only_counted_have_no_names() -> None:
+def test_default_column_numbers_are_no_names() -> None:
     assert read(pd.DataFrame([[1.0, 2.0]])).names is None
 
 

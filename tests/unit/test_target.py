@@ -1,4 +1,4 @@
-"""Are targets, labels and weights read exactly, and is what means nothing refused?"""
+"""Targets, labels and weights are read exactly, and invalid ones are refused."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_targets_become_contiguous_doubles(y: object) -> None:
     assert target.tolist() == [1, 2, 3]
 
 
-def test_an_array_of_doubles_is_used_as_it_is() -> None:
+def test_an_array_of_doubles_is_not_copied() -> None:
     y = np.arange(3.0)
     assert read_target(y, 3) is y
 
@@ -64,7 +64,7 @@ def test_an_array_of_doubles_is_used_as_it_is() -> None:
 @pytest.mark.parametrize(
     "y", [np.ones((3, 1)), pd.DataFrame({"y": [1, 1, 1]}), [[1], [1], [1]]], ids=type
 )
-def test_a_column_vector_warns_and_is_read(y: object) -> None:
+def test_a_column_vector_is_read_with_a_warning(y: object) -> None:
     words = "A column-vector y was passed when a 1d array was expected"
     with pytest.warns(DataConversionWarning, match=words) as caught:
         assert read_target(y, 3).tolist() == [1, 1, 1]
@@ -86,7 +86,7 @@ def test_a_target_of_another_length_is_refused() -> None:
 
 
 @pytest.mark.parametrize("read", [read_target, read_labels])
-def test_no_target_at_all_is_refused(read) -> None:
+def test_target_none_is_refused(read) -> None:
     with pytest.raises(ValueError, match="requires y to be passed, but the target y is None"):
         read(None, 3)
 
@@ -115,7 +115,7 @@ def test_infinite_targets_are_counted_and_the_first_is_named(read) -> None:
         read([1.0, 2.0, -np.inf], 3)
 
 
-def test_text_is_no_target_for_regression() -> None:
+def test_text_is_refused_for_regression() -> None:
     with pytest.raises(ValueError, match=r"y holds the text 'b' at row 1.*classifier"):
         read_target([1, "b"], 2)
     with pytest.raises(ValueError, match="y holds the text '1' at row 0"):
@@ -133,7 +133,7 @@ def test_text_is_no_target_for_regression() -> None:
     ],
     ids=str,
 )
-def test_other_things_are_no_targets(y: object) -> None:
+def test_other_types_are_refused(y: object) -> None:
     with pytest.raises((TypeError, ValueError), match="y "):
         read_target(y, 1)
 
@@ -142,7 +142,7 @@ def test_decimals_are_numbers() -> None:
     assert read_target([decimal.Decimal("0.1"), decimal.Decimal(2)], 2).tolist() == [0.1, 2.0]
 
 
-def test_a_null_in_a_dictionary_of_labels_is_no_label() -> None:
+def test_a_null_in_a_dictionary_of_labels_is_missing() -> None:
     y = pa.chunked_array([pa.array(["a", None, "b"]).dictionary_encode()])
     with pytest.raises(ValueError, match=r"1 of 3 targets are missing, the first at row 1"):
         read_labels(y, 3)
@@ -178,7 +178,7 @@ def test_sparse_targets_are_refused() -> None:
         (np.array([3, 1], dtype=">i4"), [1, 3], "i"),
     ],
 )
-def test_labels_are_the_sorted_classes_and_their_places(y, classes: list, kind: str) -> None:
+def test_labels_are_sorted_classes_and_their_codes(y, classes: list, kind: str) -> None:
     found, codes = read_labels(y, len(y))
     assert found.tolist() == classes
     assert found.dtype.kind == kind
@@ -188,26 +188,26 @@ def test_labels_are_the_sorted_classes_and_their_places(y, classes: list, kind: 
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=20))
-def test_integer_labels_survive_the_round_trip(y) -> None:
+def test_integer_labels_are_restored(y) -> None:
     classes, codes = read_labels(np.array(y, np.int64), len(y))
     assert classes.tolist() == sorted(set(y))
     assert classes[codes].tolist() == y
 
 
 @given(st.lists(st.text(), min_size=1, max_size=20))
-def test_text_labels_survive_the_round_trip(y) -> None:
+def test_text_labels_are_restored(y) -> None:
     classes, codes = read_labels(np.array(y, dtype=object), len(y))
     assert classes.tolist() == sorted(set(y))
     assert classes[codes].tolist() == y
 
 
-def test_one_class_is_one_class() -> None:
+def test_a_single_class() -> None:
     classes, codes = read_labels(np.ones(4), 4)
     assert classes.tolist() == [1.0]
     assert codes.tolist() == [0] * 4
 
 
-def test_numbers_to_regress_on_are_no_labels() -> None:
+def test_continuous_numbers_are_refused_as_labels() -> None:
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
         read_labels([0.5, 1.0], 2)
 
@@ -215,7 +215,7 @@ def test_numbers_to_regress_on_are_no_labels() -> None:
 @pytest.mark.parametrize(
     "y", [[1.5, 2.5], [1.0, 1.5] * 20, [0.5] * 3, np.float32([2, 0.5])], ids=str
 )
-def test_labels_with_a_fraction_are_refused_with_the_rule_and_what_would_do(y):
+def test_fractional_labels_are_refused_with_the_remedy(y):
     rule = r"continuous. y holds (1\.5|0\.5) at row \d, .* text, integers, booleans or whole"
     with pytest.raises(ValueError, match=rf"{rule}.*y\.astype\(str\), or integer codes"):
         read_labels(y, len(y))
@@ -244,7 +244,7 @@ def test_labels_of_several_types_are_refused(y: list, words: str) -> None:
 
 
 @pytest.mark.parametrize("y", [np.array([b"a"]), np.array(["2020"], "M8[s]")])
-def test_bytes_and_dates_are_no_labels(y) -> None:
+def test_bytes_and_dates_are_refused_as_labels(y) -> None:
     with pytest.raises(ValueError, match="Unknown label type: y has dtype"):
         read_labels(y, 1)
 
@@ -264,27 +264,27 @@ def test_missing_text_labels_are_refused() -> None:
 
 
 @pytest.mark.parametrize("weight", [None, 1, [1, 1, 1], np.ones(3), pd.Series([1, 1, 1])])
-def test_weights_that_say_nothing_are_none(weight: object) -> None:
+def test_equal_weights_equal_no_weights(weight: object) -> None:
     assert read_weight(weight, 3) is None
 
 
-def test_whole_weights_are_counts() -> None:
+def test_integer_weights_are_counts() -> None:
     assert read_weight([0, 2, 3], 3).tolist() == [0, 2, 3]
     assert read_weight(2, 3).tolist() == [2, 2, 2]
 
 
-def test_other_weights_have_mean_one_over_the_rows_that_count() -> None:
+def test_fractional_weights_have_mean_one_over_rows_with_weight() -> None:
     assert read_weight([0.0, 0.5, 1.5], 3).tolist() == [0, 0.5, 1.5]
     assert read_weight([0.0, 0.25, 0.75], 3).tolist() == [0, 0.5, 1.5]
 
 
 @pytest.mark.parametrize("factor", [2.0**-40, 0.3, 1e-300, 1e307])
-def test_the_unit_of_weights_does_not_matter(factor: float) -> None:
+def test_the_scale_of_weights_does_not_matter(factor: float) -> None:
     weight = np.array([0.5, 1.25, 0.0, 3.75])
     np.testing.assert_allclose(as_frequencies(weight * factor), as_frequencies(weight), rtol=1e-15)
 
 
-def test_whole_weights_too_large_to_count_are_ratios() -> None:
+def test_too_large_integer_weights_are_ratios() -> None:
     assert read_weight([1e300, 3e300], 2).tolist() == [0.5, 1.5]
 
 
@@ -311,7 +311,7 @@ def test_rows_of_weight_zero_change_no_bit_of_the_others() -> None:
         (math.nan, "NaN or missing at row 0"),
     ],
 )
-def test_weights_that_mean_nothing_are_refused(weight: object, words: str) -> None:
+def test_invalid_weights_are_refused(weight: object, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         check_weight(weight, 3)
 
@@ -320,11 +320,11 @@ def test_weights_that_mean_nothing_are_refused(weight: object, words: str) -> No
 
 
 @given(st.lists(FINITE, min_size=1, max_size=30))
-def test_the_mean_is_right_to_the_last_bits(values) -> None:
+def test_the_mean_is_accurate_to_the_last_bits(values) -> None:
     mean = sum(map(Fraction, values)) / len(values)
     largest = max(map(abs, map(Fraction, values)))
     error = abs(Fraction(exact_mean(np.array(values))) - mean)
-    # Half a unit in the last place of the mean, 2**-62 of the largest value, or no double at all.
+    # Half a unit in the last place of the mean, 2**-62 of the largest value, or an overflow.
     assert error <= max(abs(mean) * Fraction(2) ** -53, largest * Fraction(2) ** -62) + Fraction(
         5e-324
     )
@@ -347,7 +347,7 @@ def test_weight_k_is_k_copies_of_many_rows() -> None:
 
 
 @pytest.mark.parametrize("power", [-1074, -1060, -1000, -40, 0, 40, 900])
-def test_a_power_of_two_moves_the_mean_and_no_digit(power: int) -> None:
+def test_a_power_of_two_scales_the_mean_exactly(power: int) -> None:
     values = np.arange(-3.0, 12.0)
     assert exact_mean(np.ldexp(values, power)) == math.ldexp(4.0, power)
 
@@ -359,7 +359,7 @@ def test_the_mean_of_equal_targets_is_that_target() -> None:
 
 @pytest.mark.parametrize("factor", [1e-300, 1e-5, 1.0, 1e30, 1e300])
 @pytest.mark.parametrize("shift", [0.0, 1e8])
-def test_scaled_targets_are_of_ordinary_size(factor: float, shift: float) -> None:
+def test_scaled_targets_are_of_order_one(factor: float, shift: float) -> None:
     y = (np.random.default_rng(0).normal(size=500) + shift) * factor
     scale = TargetScale.learn(y)
     z = scale.standardise(y)
@@ -396,7 +396,7 @@ def test_a_range_beyond_float64_is_refused() -> None:
         TargetScale.learn(np.array([-1e308, 1e308]))
 
 
-def test_a_target_too_far_from_the_training_ones_is_refused() -> None:
+def test_a_target_too_far_from_the_training_targets_is_refused() -> None:
     scale = TargetScale.learn(np.array([-1e-300, 1e-300]))
     with pytest.raises(ValueError, match=r"y holds 1e\+308 at row 1"):
         scale.standardise(np.array([0.0, 1e308]))

@@ -18,7 +18,7 @@ __all__ = ["bagging", "committees", "cross_validation_committees"]
 
 
 def bagging() -> None:
-    """Draw the error by the number of members, and for six base estimators with and without."""
+    """Draw the error by the number of estimators, and for six base estimators with and without."""
     (X, y), (X_test, y_test) = additive(500, 0), additive(5_000, 1)
     fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4))
     tree = DecisionTreeRegressor()
@@ -32,7 +32,7 @@ def bagging() -> None:
     left.set(xlabel="trees", ylabel="squared error", xscale="log", ylim=(8, 32))
     left.legend()
     print(f"  200 trees: test {errors[-1]:.2f}, out of bag {model.oob_loss_[-1]:.2f}")
-    members = {
+    estimators = {
         "large tree": DecisionTreeRegressor(random_state=0),
         "tree of depth 4": DecisionTreeRegressor(max_depth=4, random_state=0),
         "stump": DecisionTreeRegressor(max_depth=1, random_state=0),
@@ -40,15 +40,15 @@ def bagging() -> None:
         "20 neighbours": KNeighborsRegressor(20),
         "ridge": Ridge(),
     }
-    for place, (name, member) in enumerate(members.items()):
-        alone = np.mean((member.fit(X, y).predict(X_test) - y_test) ** 2)
-        bag = BaggingRegressor(member, n_estimators=100).fit(X, y)
+    for place, (name, estimator) in enumerate(estimators.items()):
+        alone = np.mean((estimator.fit(X, y).predict(X_test) - y_test) ** 2)
+        bag = BaggingRegressor(estimator, n_estimators=100).fit(X, y)
         together = np.mean((bag.predict(X_test) - y_test) ** 2)
         print(f"  {name}: {alone:.2f} alone, {together:.2f} bagged")
         right.plot([alone, together], [place, place], color=GREY, lw=1)
         right.plot(alone, place, "o", color=ORANGE, label="alone" if not place else None)
         right.plot(together, place, "o", color=BLUE, label="100, bagged" if not place else None)
-    right.set(xlabel="squared test error", yticks=range(len(members)), yticklabels=members)
+    right.set(xlabel="squared test error", yticks=range(len(estimators)), yticklabels=estimators)
     right.invert_yaxis()
     right.legend(loc="lower right")
     save(fig, "bagging")

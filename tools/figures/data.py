@@ -1,4 +1,4 @@
-"""Simulated data of the figures, so that everybody gets the same pictures."""
+"""Simulated data of the figures, reproducible on every machine."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Draws the figures of docs: `make figures`.
+"""Draw the figures of docs: `make figures`.
 
-There is one function per figure. Each simulates its data, so that everybody gets the same pictures,
-and prints the numbers that the captions have.
+There is one function per figure. Each simulates its data reproducibly, and prints the numbers of
+the captions.
 """
 
 from __future__ import annotations

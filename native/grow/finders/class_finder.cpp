@@ -216,8 +216,8 @@ std::vector<uint8_t> ClassFinder::right_bins(const Scan& node, size_t position, 
 }
 
 Split ClassFinder::choose_split(Scan* node, Scratch* scratch) const {
-  return choose_split_with(node, scratch, [&](const Choice& choice) {
-    return right_bins(*node, choice.position, choice.heavier_left, scratch);
+  return choose_split_with(node, scratch, [&](size_t position, bool heavier_left) {
+    return right_bins(*node, position, heavier_left, scratch);
   });
 }
 

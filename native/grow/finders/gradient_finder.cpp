@@ -292,8 +292,8 @@ void GradientFinder::scan_few_rows(Scan* node, Scratch* scratch) const {
 }
 
 Split GradientFinder::choose_split(Scan* node, Scratch* scratch) const {
-  return choose_split_with(node, scratch, [&](const Choice& choice) {
-    return right_bins(*node, choice.position, choice.heavier_left, scratch);
+  return choose_split_with(node, scratch, [&](size_t position, bool heavier_left) {
+    return right_bins(*node, position, heavier_left, scratch);
   });
 }
 

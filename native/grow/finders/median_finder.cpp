@@ -23,8 +23,9 @@ int exponent_of(double x) {
 
 }  // namespace
 
-IntegerTarget::IntegerTarget(const double* y, const double* weight, size_t rows)
-    : y_(y), rank_(rows) {
+IntegerTarget::IntegerTarget(std::span<const double> y, std::span<const double> weight)
+    : y_(y), rank_(y.size()) {
+  const size_t rows = y.size();
   std::vector<uint32_t> order(rows);
   for (size_t i = 0; i < rows; ++i) order[i] = static_cast<uint32_t>(i);
   radix_sort(&order, [=](uint32_t row) { return order_key<uint64_t>(y[row]); });
@@ -39,7 +40,7 @@ IntegerTarget::IntegerTarget(const double* y, const double* weight, size_t rows)
       values_.push_back(static_cast<int64_t>(std::ldexp(x - middle, value_exponent_)));
     rank_[order[i]] = static_cast<uint32_t>(values_.size() - 1);
   }
-  if (weight == nullptr) return;
+  if (weight.empty()) return;
   double total = 0.0;
   bool whole = true;
   for (size_t i = 0; i < rows; ++i) {
@@ -58,11 +59,11 @@ double IntegerTarget::real(double units) const {
 }
 
 MedianFinder::MedianFinder(const Bins& bins, const TreeRules& rules, const RowWeights& weights,
-                           const double* target)
+                           std::span<const double> target)
     : bins_(bins),
       rules_(rules),
       weights_(weights),
-      target_(target, weights.weight(), bins.rows()),
+      target_(target, weights.values()),
       min_count_(weights.units(rules.min_samples_leaf)),
       place_(make_large_array<uint32_t>(bins.rows())) {}
 
@@ -77,7 +78,7 @@ void MedianFinder::set_sums(const RowIndex& rows, Leaf* leaf) const {
   for (size_t i = 0; i < rows.n; ++i) {
     const uint32_t row = rows[i];
     values[i] = target_.y(row);
-    if (weights_.weight() != nullptr) weight.push_back(weights_.weight()[row]);
+    if (!weights_.all_one()) weight.push_back(weights_.value(row));
     if (target_.weight(row) == 0) continue;
     leaf->packed_sum += target_.weight(row);
     least = std::min(least, target_.rank(row));

@@ -6,6 +6,8 @@
 // monotone constraints, no sparse tables.
 #pragma once
 
+#include <span>
+
 #include "gradients/row_weights.hpp"
 #include "grow/finders/finder.hpp"
 #include "grow/finders/running_median.hpp"
@@ -16,8 +18,8 @@ namespace stagewise {
 // The targets, and targets and weights as integers.
 class IntegerTarget {
  public:
-  // y: finite.
-  IntegerTarget(const double* y, const double* weight, size_t rows);
+  // y: finite. weight: one per row, or empty if every weight is 1.
+  IntegerTarget(std::span<const double> y, std::span<const double> weight);
 
   double y(size_t row) const { return y_[row]; }
   uint32_t rank(size_t row) const { return rank_[row]; }  // among the distinct values
@@ -26,7 +28,7 @@ class IntegerTarget {
   double real(double units) const;  // converts integer weight times value
 
  private:
-  const double* y_;
+  std::span<const double> y_;
   std::vector<uint32_t> rank_;   // per row
   std::vector<int64_t> values_;  // per rank: below 2^60
   std::vector<int64_t> weight_;  // per row, with a sum of about 2^50 at most; empty: all 1
@@ -60,7 +62,7 @@ class MedianFinder final : public Finder {
   };
 
   MedianFinder(const Bins& bins, const TreeRules& rules, const RowWeights& weights,
-               const double* target);
+               std::span<const double> target);
 
   void start_tree(const std::vector<uint32_t>& features, uint64_t key);
 

@@ -121,39 +121,31 @@ bool PackedGradientFinder::accepts_zero_gain(const Scan& node, const Candidate& 
 
 // Whether the gain of a candidate is large enough. A forced split needs no gain.
 bool PackedGradientFinder::gain_suffices(const Scan& node, const Candidate& candidate,
-                                         double packed_gain) const {
+                                         double packed_gain, double gain) const {
   if (node.leaf->forced_split >= 0) return true;
   const bool more_than_rounding = packed_gain > kRelativeGain * magnitude(*node.leaf, candidate);
-  return (more_than_rounding && real_gain(packed_gain) > rules_.min_gain) ||
+  return (more_than_rounding && gain > rules_.min_gain) ||
          accepts_zero_gain(node, candidate, packed_gain);
 }
 
-PackedGradientFinder::Choice PackedGradientFinder::make_choice(const Scan& node, size_t position,
-                                                               double gain,
-                                                               Scratch* scratch) const {
+void PackedGradientFinder::write_split(const Scan& node, size_t position, double gain,
+                                       Scratch* scratch, Split* split) const {
   const Candidate& candidate = node.candidates[position];
   const uint32_t feature = (*features_)[position];
-  const int64_t left = packed_hessian(candidate.result.left_sum),
-                both = packed_hessian(node.leaf->packed_sum);
   const bool decided =
       candidate.missing_seen || (bins_.sparse() ? any_missing_cell(node, feature, scratch)
                                                 : any_missing(bins_, node.rows, feature));
-  Choice choice;
-  choice.position = position;
-  choice.heavier_left = left >= both - left;
-  Split& split = choice.split;
-  split.forced = node.leaf->forced_split >= 0;
-  split.gain = std::max(gain, split.forced ? 0.0 : kNeutralGain);
-  split.feature = feature;
-  split.bin = candidate.bin;
-  split.next_bin = candidate.next_bin;
-  split.missing_left = decided ? candidate.result.missing_left : choice.heavier_left;
-  split.left_sum = candidate.result.left_sum;
-  return choice;
+  split->forced = node.leaf->forced_split >= 0;
+  split->gain = std::max(gain, split->forced ? 0.0 : kNeutralGain);
+  split->feature = feature;
+  split->bin = candidate.bin;
+  split->next_bin = candidate.next_bin;
+  split->missing_left =
+      decided ? candidate.result.missing_left : heavier_left(*node.leaf, candidate.result.left_sum);
+  split->left_sum = candidate.result.left_sum;
 }
 
-PackedGradientFinder::Choice PackedGradientFinder::choose_candidate(Scan* node,
-                                                                    Scratch* scratch) const {
+size_t PackedGradientFinder::choose_candidate(Scan* node, Scratch* scratch, Split* split) const {
   const Leaf& leaf = *node->leaf;
   const bool penalised = !rules_.feature_penalty.empty();
   std::vector<uint32_t> listed;  // the allowed positions, if not all are
@@ -169,7 +161,7 @@ PackedGradientFinder::Choice PackedGradientFinder::choose_candidate(Scan* node,
   });
   for (;;) {
     const auto [best_score, index] = argmax.best();
-    if (best_score == kNoSplit) return {};
+    if (best_score == kNoSplit) return 0;
     const size_t best = position(index);
     if (node->is_scanned[best] == 0) {  // the best score is only an upper bound
       node->set(best, scan_histogram(*node, best, nullptr));
@@ -178,9 +170,12 @@ PackedGradientFinder::Choice PackedGradientFinder::choose_candidate(Scan* node,
     }
     const Candidate& candidate = node->candidates[best];
     const double packed_gain = best_score - unsplit(leaf, candidate);
-    if (!gain_suffices(*node, candidate, packed_gain)) return {};
-    if (candidate.exact || min_count_proven(leaf, candidate.result.left_sum))
-      return make_choice(*node, best, real_gain(packed_gain), scratch);
+    const double gain = real_gain(packed_gain);
+    if (!gain_suffices(*node, candidate, packed_gain, gain)) return 0;
+    if (candidate.exact || min_count_proven(leaf, candidate.result.left_sum)) {
+      write_split(*node, best, gain, scratch, split);
+      return best;
+    }
     count_bins(*node, (*features_)[best], scratch);
     node->set(best, scan_histogram(*node, best, scratch->counts.data()));
     argmax.update(index);

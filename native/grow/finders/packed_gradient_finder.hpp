@@ -69,22 +69,15 @@ class PackedGradientFinder : public Finder {
   void scan_group(Scan* node, size_t group) const;
 
  protected:
-  // The best candidate, as a split that has no right_bins yet; split.found() is false if there is
-  // none.
-  struct Choice {
-    Split split;
-    size_t position = 0;        // of the feature
-    bool heavier_left = false;  // the left side has the larger hessian
-  };
-  Choice choose_candidate(Scan* node, Scratch* scratch) const;
-  // The best split. right_bins(choice): of a categorical feature, 1 for each bin that goes right.
+  // The best split. right_bins(position, heavier_left): of a categorical feature, 1 for each bin
+  // that goes right.
   template <class RightBins>
   Split choose_split_with(Scan* node, Scratch* scratch, RightBins&& right_bins) const {
-    Choice choice = choose_candidate(node, scratch);
-    Split& split = choice.split;
+    Split split;
+    const size_t position = choose_candidate(node, scratch, &split);
     if (split.found() && bins_.coding(split.feature).categorical())
-      split.right_bins = right_bins(choice);
-    return std::move(split);
+      split.right_bins = right_bins(position, heavier_left(*node->leaf, split.left_sum));
+    return split;
   }
 
   // The feature at a position, from the histogram of the leaf; counts: per bin, null if not needed.
@@ -122,9 +115,19 @@ class PackedGradientFinder : public Finder {
 
  private:
   void count_sparse_rows();
-  bool gain_suffices(const Scan& node, const Candidate& candidate, double packed_gain) const;
+  bool gain_suffices(const Scan& node, const Candidate& candidate, double packed_gain,
+                     double gain) const;
   bool accepts_zero_gain(const Scan& node, const Candidate& candidate, double packed_gain) const;
-  Choice make_choice(const Scan& node, size_t position, double gain, Scratch* scratch) const;
+  // Writes the best candidate to a split, without right_bins; returns the position of its feature.
+  // If there is none, the split does not change.
+  size_t choose_candidate(Scan* node, Scratch* scratch, Split* split) const;
+  void write_split(const Scan& node, size_t position, double gain, Scratch* scratch,
+                   Split* split) const;
+  // Whether the left side has the larger hessian.
+  static bool heavier_left(const Leaf& leaf, int64_t left_sum) {
+    const int64_t left = packed_hessian(left_sum), both = packed_hessian(leaf.packed_sum);
+    return left >= both - left;
+  }
 
   uint64_t key_ = 0;           // of the random draws of this tree
   std::vector<uint8_t> used_;  // per feature: an earlier tree uses it

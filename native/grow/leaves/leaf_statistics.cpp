@@ -15,11 +15,11 @@ std::vector<double> LeafStatistics::per_leaf(const double* residual, const float
     const GrownLeaf& leaf = leaves_[i];
     std::vector<double> values(leaf.rows.size()), weight;
     for (size_t k = 0; k < leaf.rows.size(); ++k) values[k] = residual[leaf.rows[k]];
-    if (weights_.weight() != nullptr || multiplier != nullptr) {
+    if (!weights_.all_one() || multiplier != nullptr) {
       weight.resize(leaf.rows.size());
       for (size_t k = 0; k < leaf.rows.size(); ++k) {
         const uint32_t row = leaf.rows[k];
-        const double w = weights_.weight() == nullptr ? 1.0 : weights_.weight()[row];
+        const double w = weights_.value(row);
         weight[k] = multiplier == nullptr ? w : w * static_cast<double>(multiplier[row]);
       }
     }
@@ -61,7 +61,7 @@ LeafSums LeafStatistics::sums(const Gradients& pairs) const {
     double h = 0.0;
     for (size_t k = 0; k < leaf.rows.size(); ++k) {
       const uint32_t row = leaf.rows[k];
-      const double w = weights_.weight() == nullptr ? 1.0 : weights_.weight()[row];
+      const double w = weights_.value(row);
       const size_t plane = planes_.of_row == nullptr ? 0 : static_cast<size_t>(planes_.of_row[row]);
       g[plane] += w * static_cast<double>(pairs.slots()[row].pair.gradient);
       h += w * static_cast<double>(pairs.slots()[row].pair.hessian);

@@ -280,7 +280,7 @@ std::vector<LinearLeafSums> linear_leaf_sums(
   const size_t ranges = (n + range - 1) / range;
   std::vector<std::vector<LinearLeafSums>> parts(ranges);
   problem.workers.run(ranges, [&](size_t r, int) {
-    RowBlock block(problem.kernels, problem.table, problem.pairs.slots(), problem.weights.weight());
+    RowBlock block(problem.kernels, problem.table, problem.pairs.slots(), problem.weights.data());
     for (size_t i = 0; i < leaves; ++i) {
       LinearLeafSums& sums = parts[r].emplace_back(features[i].size());
       if (features[i].empty()) continue;

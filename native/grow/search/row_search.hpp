@@ -7,6 +7,7 @@
 
 namespace stagewise {
 
+// Instantiated in row_search.cpp.
 template <ScansRows F>
 class RowSearch final : public FinderSearch<F> {
  public:
@@ -26,23 +27,7 @@ class RowSearch final : public FinderSearch<F> {
   }
 
  private:
-  void search(Workers& team, size_t worker, std::span<Leaf* const> leaves, size_t work) {
-    Workspace<F>& workspace = this->workspaces_[worker];
-    Leaf* searched[2] = {};
-    size_t n = 0;
-    for (Leaf* leaf : leaves) {
-      if (!this->finder_.splittable(*leaf)) continue;
-      this->begin(*leaf, &workspace.nodes[n]);
-      searched[n++] = leaf;
-    }
-    this->run_in_workspaces(team, worker, n, work, [&](size_t i, Workspace<F>* own) {
-      this->finder_.scan_few_rows(&workspace.nodes[i], &own->scratch);
-    });
-    for (size_t i = 0; i < n; ++i)
-      this->choose_split(searched[i], &workspace.nodes[i], &workspace.scratch, [&] {
-        this->finder_.scan_few_rows(&workspace.nodes[i], &workspace.scratch);
-      });
-  }
+  void search(Workers& team, size_t worker, std::span<Leaf* const> leaves, size_t work);
 };
 
 }  // namespace stagewise

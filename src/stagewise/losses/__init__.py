@@ -68,3 +68,10 @@ CLASSIFICATION_LOSSES: Mapping[str, Callable[[int], Loss]] = MappingProxyType(
 def __dir__() -> list[str]:
     """Return the public names."""
     return sorted(__all__)
+
+
+def is_class_loss(loss: Loss) -> bool:
+    """Return whether a loss is one of this library for classes, not a subclass of it."""
+    return any(
+        type(loss) is type(make(max(2, loss.n_outputs))) for make in CLASSIFICATION_LOSSES.values()
+    )

@@ -124,7 +124,10 @@ class Loss(ABC):
     parameter_names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        own = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.parameter_names)
+        names = self.parameter_names
+        if self.name == "custom" and not names:
+            names = tuple(name for name in vars(self) if not name.startswith("_"))
+        own = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
         return f"{type(self).__name__}({own})"
 
     def __eq__(self, other: object) -> bool:
@@ -197,6 +200,17 @@ class Loss(ABC):
         found = minimize_scalar(total, bracket=(-1.0, 1.0))
         return np.array([centre + spread * found.x])
 
+    def checked_best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
+        """Return the best constant, or raise ValueError if it is not a number for each output."""
+        found = np.asarray(self.best_constant(y, weight), dtype=np.float64)
+        if found.size != self.n_outputs or not np.isfinite(found).all():
+            raise ValueError(
+                f"{type(self).__name__}.best_constant returned {found.tolist()}; expected an array "
+                f"of {self.n_outputs} finite number{'' if self.n_outputs == 1 else 's'}, one for "
+                "each output."
+            )
+        return found.reshape(self.n_outputs)
+
     def region_optimum(self, gradient: Vector, hessian: Vector) -> Vector:
         """Return argmin_γ Σ L(y, F + γ) of regions, from their sums of derivatives G and H.
 
@@ -229,21 +243,34 @@ class Loss(ABC):
         return _NumpyBoundLoss(self, workers, y, weight)
 
 
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the same array for a custom loss, which must not change it."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 class _NumpyBoundLoss(BoundLoss):
     """The bound loss of a loss without a native kernel; it uses `Loss.derivatives`."""
 
     def __init__(
         self, loss: Loss, workers: Workers, y: npt.NDArray[Any], weight: Vector | None
     ) -> None:
-        self._loss, self._workers, self._y, self._weight = loss, workers, y, weight
+        self._loss, self._workers, self._y, self._weight = loss, workers, _read_only(y), weight
         self._packed = Gradients(len(y))
         self._gradient = self._hessian = np.empty((0, 0))
         self._n_evaluations = 0
 
     def evaluate(self, score: Matrix) -> float:
         self._n_evaluations += 1
-        scores = squeeze_outputs(score)
-        gradient, hessian = self._loss.derivatives(self._y, scores)
+        scores = _read_only(squeeze_outputs(score))
+        found: Any = self._loss.derivatives(self._y, scores)
+        if not isinstance(found, (tuple, list)) or len(found) != 2:
+            raise ValueError(
+                f"{type(self._loss).__name__}.derivatives returned {type(found).__name__}; "
+                "expected two arrays, the gradients and the hessians."
+            )
+        gradient, hessian = found
         self._gradient = self._checked(gradient, scores.shape, "gradients")
         self._hessian = self._checked(hessian, scores.shape, "hessians")
         if self._hessian.min() < 0.0:
@@ -251,7 +278,12 @@ class _NumpyBoundLoss(BoundLoss):
                 f"{type(self._loss).__name__}.derivatives returned a negative hessian "
                 f"({self._hessian.min():g}). Return a non-negative bound instead."
             )
-        losses = self._loss.loss(self._y, scores)
+        losses = np.asarray(self._loss.loss(self._y, scores), dtype=np.float64)
+        if losses.shape != (len(scores),):
+            raise ValueError(
+                f"{type(self._loss).__name__}.loss returned the shape {losses.shape}; expected "
+                f"{(len(scores),)}, the loss of every row."
+            )
         weighted = losses if self._weight is None else losses * self._weight
         return float(weighted.sum())
 

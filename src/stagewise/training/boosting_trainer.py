@@ -152,7 +152,7 @@ class _BoostingTrainer:
         return learner.new_ensemble(features, self._best_constant(y, weight))
 
     def _best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
-        return self.spec.recipe.dropout.round_values(self.loss.best_constant(y, weight))
+        return self.spec.recipe.dropout.round_values(self.loss.checked_best_constant(y, weight))
 
     def _start_score(self, ensemble: Any, tables: Any) -> npt.NDArray[np.float64]:
         """Return the scores of rows; each tree reads the table that it was grown on."""

@@ -15,6 +15,7 @@ from stagewise.boosting.stopping import EarlyStopping, TimeLimit
 from stagewise.data import TargetScale, TargetScales
 from stagewise.data.bins import learn_codings, rank_values
 from stagewise.losses import Loss
+from stagewise.losses.base import squeeze_outputs
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
 from stagewise.training.reading.row_set import RowSet
@@ -43,6 +44,8 @@ Encode = Callable[[Any], Any]
 def check_targets(loss: Loss, data: TrainingData) -> None:
     """Raise ValueError unless the loss is defined for all targets, held-out ones included."""
     y = data.train.y
+    if data.classes is not None and not data.one_class:
+        _check_class_loss(loss, len(data.classes))
     loss.check(y)
     if data.valid is None:
         return
@@ -54,6 +57,23 @@ def check_targets(loss: Loss, data: TrainingData) -> None:
         loss.check(held)
     except ValueError as error:
         raise ValueError(f"In y_val: {error}") from None
+
+
+def _check_class_loss(loss: Loss, n_classes: int) -> None:
+    """Raise ValueError unless a loss has scores and probabilities for so many classes."""
+    name, allowed = type(loss).__name__, {n_classes, *([1] if n_classes == 2 else [])}
+    if loss.n_outputs not in allowed:
+        raise ValueError(
+            f"y has {n_classes} classes, but the loss {name} has {loss.n_outputs} score"
+            f"{'' if loss.n_outputs == 1 else 's'} per row; expected "
+            f"{' or '.join(map(str, sorted(allowed)))}. Use another loss, or set its n_outputs."
+        )
+    shape = np.shape(loss.mean(squeeze_outputs(np.zeros((2, loss.n_outputs)))))
+    if shape != (2, n_classes):
+        raise ValueError(
+            f"{name}.mean returned the shape {shape} for two rows; a classifier needs the "
+            f"probabilities of the classes, {(2, n_classes)}. Define `mean` of the loss."
+        )
 
 
 def learn_scale(loss: Loss, train: RowSet, previous: Model | None) -> Scale:

@@ -163,7 +163,7 @@ class TargetEncoder:
     def _pairs(self, y: npt.NDArray[Any], weight: npt.NDArray[np.float64] | None) -> Pairs:
         """Return (g, h) of every row and output at the best constant."""
         bound = self.loss.bind(self.workers, y, weight)
-        best = self.loss.best_constant(y, weight)
+        best = self.loss.checked_best_constant(y, weight)
         bound.evaluate(repeat_score(best, len(y)))
         outputs = range(self.loss.n_outputs)
         return [bound.gradients(k).pairs().reshape(-1).copy() for k in outputs]

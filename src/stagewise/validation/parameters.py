@@ -295,10 +295,12 @@ def _class_with(name: str, kind: type) -> str:
     """
     package = __name__.partition(".")[0] + "."
     found: set[type] = set()
-    unread = [c for c in kind.__mro__ if c.__module__.startswith(package)][-1:]
+    unread: list[type] = [c for c in kind.__mro__ if c.__module__.startswith(package)][-1:]
     while unread:
-        found |= {base := unread.pop()}
-        unread += [c for c in base.__subclasses__() if c.__module__.startswith(package)]
+        base = unread.pop()
+        found.add(base)
+        below: list[type] = type.__subclasses__(base)
+        unread += [c for c in below if c.__module__.startswith(package)]
     names = [
         c.__name__
         for c in found

@@ -1,7 +1,7 @@
-"""Writes the model files of one format version: ``python write.py FOLDER [KIND ...]``.
+"""Write the model files of one format version: ``python write.py FOLDER [KIND ...]``.
 
-Run it once, with the release that writes a new format version; README.md says how. Files that exist
-are never written again.
+Run it once, with the release that writes a new format version, as README.md describes. Existing
+files are never overwritten.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ N_PREDICTED = 12
 
 
 def make_table() -> pd.DataFrame:
-    """Return a table with a column of every type; some cells are missing."""
+    """Return a table with a column of every type; some values are missing."""
     rng = np.random.default_rng(7)
     cities = np.array(["Bonn", "Kyōto", "Oslo", "Rome", "Zürich", "Accra"], dtype=object)
     x = rng.normal(size=N_ROWS).round(3)
@@ -102,14 +102,14 @@ KINDS: dict[str, Callable[[], Any]] = {
 
 
 def cells(column: pd.Series) -> list[Any]:
-    """Return the cells of a column as JSON has them."""
+    """Return the values of a column as JSON types."""
     if column.dtype.kind == "M":
         return [str(cell) for cell in column]
     return [None if pd.isna(cell) else cell for cell in column.tolist()]
 
 
 def write(folder: Path, kind: str) -> None:
-    """Write a model and the predictions that it makes."""
+    """Write a model and its predictions."""
     model, X, method = KINDS[kind]()
     rows = X.iloc[:N_PREDICTED]
     predictions = np.asarray(getattr(model, method)(rows))

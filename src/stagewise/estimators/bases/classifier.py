@@ -42,6 +42,7 @@ class ClassifierPredictions(ClassifierMixin):
     """Classifiers whose model has scores."""
 
     class_weight: Any
+    _passed_loss: Loss | None
 
     if TYPE_CHECKING:  # defined by the other bases of an estimator
 
@@ -106,8 +107,8 @@ class ClassifierPredictions(ClassifierMixin):
             return np.ones((len(score), 1))
         if model.loss == "log_loss" and score.shape[1] == 1:  # the path of single rows
             return np.stack([expit(-score[:, 0]), expit(score[:, 0])], axis=1)
-        loss = getattr(self, "loss", None)
-        if not isinstance(loss, Loss):
+        loss = self._passed_loss
+        if loss is None:
             loss = CLASSIFICATION_LOSSES[model.loss](len(model.classes))
         return np.asarray(loss.mean(squeeze_outputs(score)))
 

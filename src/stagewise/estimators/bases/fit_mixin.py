@@ -34,6 +34,8 @@ class FitMixin:
     n_iter_: int
     model_: Model
     seed_: int
+    _passed_loss: Loss | None = None
+    """The loss of the fit if it was an object; otherwise the model has its name."""
 
     if TYPE_CHECKING:  # defined by the other bases of an estimator
 
@@ -148,6 +150,8 @@ class FitMixin:
         result = self._train(spec, loss, data, context, previous)
         self.seed_ = seed
         self._adopt(result.model)
+        passed = getattr(self, "loss", None)
+        self._passed_loss = passed if isinstance(passed, Loss) else None
         details = result.report() | self._set_fitted(result, data, params)
         self._set_oof_prediction(result, data)
         details["missing_value_counts"] = counts_by_name(data.features, data.missing)

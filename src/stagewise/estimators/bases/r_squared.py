@@ -49,4 +49,10 @@ class ScoredByR2(RegressorMixin):
         sample_weight : array-like of shape (n_rows,) or None
             Their weights.
         """
-        return r_squared(y, self.predict(X), sample_weight)
+        predicted = self.predict(X)
+        if predicted.ndim == 2 and np.ndim(y) == 1:
+            raise ValueError(
+                f"`predict` returns {predicted.shape[1]} numbers per row, but y has one. Define "
+                "`mean` of the loss so that it returns one prediction per row."
+            )
+        return r_squared(y, predicted, sample_weight)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.r_squared import ScoredByR2
-from stagewise.losses import REGRESSION_LOSSES, Loss, MultiTargetLoss
+from stagewise.losses import REGRESSION_LOSSES, Loss, MultiTargetLoss, is_class_loss
 from stagewise.losses.base import squeeze_outputs
 from stagewise.model.model import Model
 from stagewise.training.reading.target_reader import NumberReader, TargetReader
@@ -32,6 +32,7 @@ class RegressorPredictions(ScoredByR2):
     """Regressors whose model has scores."""
 
     _several_targets = False
+    _passed_loss: Loss | None
 
     if TYPE_CHECKING:  # defined by the other bases of an estimator
 
@@ -56,9 +57,8 @@ class RegressorPredictions(ScoredByR2):
             yield self._predict_scores(model, score)
 
     def _predict_scores(self, model: Model, score: Vector) -> Vector:
-        loss = getattr(self, "loss", None)
-        loss = loss if isinstance(loss, Loss) else _DEFAULTS[model.loss]
-        if score.shape[1] > 1:
+        loss = self._passed_loss or _DEFAULTS[model.loss]
+        if score.shape[1] != loss.n_outputs:
             loss = MultiTargetLoss(loss, score.shape[1])
         return np.asarray(model.offset + model.scale * loss.mean(squeeze_outputs(score)))
 
@@ -84,6 +84,11 @@ class RegressionLossParameters:
                     f"{name} at None."
                 )
         if isinstance(loss, Loss):
+            if is_class_loss(loss):
+                raise InvalidParameterError(
+                    f"The parameter 'loss' of {estimator_name} must be a loss of numbers; "
+                    f"{type(loss).__name__} is a loss of classes. Use a classifier."
+                )
             return loss
         if kind is None:
             raise InvalidParameterError(

@@ -17,7 +17,7 @@ from sklearn import model_selection
 
 from stagewise import options
 from stagewise.learners.histogram_tree import HistogramTree
-from stagewise.losses import REGRESSION_LOSSES, Loss
+from stagewise.losses import REGRESSION_LOSSES, Loss, is_class_loss
 from stagewise.options import Option
 from stagewise.validation.messages import short_repr, warn_caller
 
@@ -106,6 +106,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (Option, HistogramTree)):
         own = {name: _plain(field) for name, field in vars(value).items()}
         return {"option": type(value).__name__, **own} if isinstance(value, Option) else own
+    if isinstance(value, Loss) and is_class_loss(value):
+        return value.name  # the number of classes is in the model
     if isinstance(value, Loss):
         if type(value) is not REGRESSION_LOSSES.get(value.name):
             raise ValueError(CUSTOM_LOSS)

@@ -1,7 +1,9 @@
 """warm_start: the model that a fit continues, and the checks that the fit can continue it.
 
-A continued fit must give the same model as one fit of all rounds. Arguments that prevent this are
-errors.
+With the same parameters a continued fit gives the same model as one fit of all rounds. Most
+parameters may change: the new values, such as a lower learning rate, apply to the new rounds, and
+`recipe()` describes these. What would be false of the earlier rounds (the loss, encodings,
+constraints) cannot change.
 """
 
 from __future__ import annotations
@@ -72,7 +74,7 @@ def fixed_parameters(params: Mapping[str, Any], loss: Loss) -> dict[str, Any]:
     by_target = isinstance(encoding, OrderedTargetEncoding)
     return {
         "loss": type(loss).__name__,
-        **{name: getattr(loss, name) for name in loss.parameter_names},
+        **_loss_parameters(loss),
         "category_encoding": "target" if by_target else encoding,
         "n_orderings": encoding.n_orderings if by_target else 1,
         **{name: params.get(name) for name in CONSTRAINTS},
@@ -108,7 +110,8 @@ def check_continues(
             f"{classes.tolist()}. {ANEW}"
         )
     y, targets = data.train.y, data.target_names
-    known, n = previous.ensemble.n_outputs, y.shape[1] if y.ndim > 1 else 1
+    known = previous.ensemble.n_outputs // loss.n_outputs
+    n = y.shape[1] if y.ndim > 1 else 1
     if classes is None and (n, targets) != (known, previous.targets):
         raise ValueError(
             f"warm_start continues a model of {_listed(known, previous.targets)}, but y has "
@@ -120,7 +123,7 @@ def check_continues(
             f"{loss.name!r}. {ANEW}"
         )
     now = fixed_parameters(params, loss)
-    for name in ("loss", *loss.parameter_names):
+    for name in ("loss", *_loss_parameters(loss)):
         _check_same(name, fixed.get(name), now[name])
     encoded = bool(previous.features.target_encodings)
     if encoded:
@@ -139,9 +142,16 @@ def check_continues(
             )
 
 
+def _loss_parameters(loss: Loss) -> dict[str, Any]:
+    """Return the parameters of a loss; all attributes of a custom loss count as parameters."""
+    if loss.name == "custom":
+        return dict(vars(loss))
+    return {name: getattr(loss, name) for name in loss.parameter_names}
+
+
 def _check_same(name: str, before: Any, now: Any) -> None:
     """Raise ValueError if a value has changed; None: it is not known."""
-    if before is not None and before != now:
+    if before is not None and not equal_values(before, now):
         raise ValueError(
             f"warm_start continues a model with {name}={before!r}, but now it is {now!r}. Leave it "
             "as it was, or fit with warm_start=False to start a new model."

@@ -1,4 +1,4 @@
-"""Target encodings, row by row and key by key: the slow twin of native/encoding."""
+"""Target encodings, row by row and key by key: the reference of native/encoding."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ Vector = npt.NDArray[np.float64]
 
 
 def keys_of(X: Vector, sources: Sequence[int]) -> list[tuple[Any, ...]]:
-    """The levels of each row as a tuple; a missing one is None."""
+    """Return the categories of each row as a tuple; a missing one is None."""
     return [tuple(None if np.isnan(x) else int(x) for x in row) for row in X[:, list(sources)]]
 
 
 def ordered_means(
     keys: Sequence[Any], g: Vector, h: Vector, order: Sequence[int], strength: float
 ) -> Vector:
-    """-Σg / (Σh + s) of the rows with the same key that come before, one row after the other."""
+    """-Σg / (Σh + s) of the earlier rows with the same key, one row after the other."""
     before: dict[Any, list[int]] = defaultdict(list)
-    told = np.empty(len(keys))
+    encoded = np.empty(len(keys))
     for row in order:
         earlier = before[keys[row]]
-        told[row] = -g[earlier].sum() / (h[earlier].sum() + strength)
+        encoded[row] = -g[earlier].sum() / (h[earlier].sum() + strength)
         earlier.append(row)
-    return told
+    return encoded
 
 
 def strength_of(keys: Sequence[Any], g: Vector, h: Vector) -> float:
-    """σ² within over σ² between, by moments: one-way analysis of variance with weights h."""
+    """σ² within over σ² between, by one-way analysis of variance with weights h."""
     groups: dict[Any, list[int]] = defaultdict(list)
     for row, key in enumerate(keys):
         groups[key].append(row)

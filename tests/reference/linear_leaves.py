@@ -1,6 +1,6 @@
-"""Lines of leaves by NumPy's least squares: no blocks, no merging, no power of two.
+"""Linear leaves by NumPy's least squares: no blocks, no merging, no power of two.
 
-The one idea: a ridge regression is least squares with a row more for each feature. Must not call
+A ridge regression is least squares with one more row for each feature. This module does not call
 the core.
 """
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from stagewise.trees.tree import Tree
 
-__all__ = ["Line", "fit_line", "path_features", "say"]
+__all__ = ["LinearLeaf", "fit_linear_leaf", "leaf_prediction", "path_features"]
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -23,8 +23,8 @@ LEAST_SPREAD = 1e-9
 
 
 @dataclass
-class Line:
-    """What `fit_line` found; slope 0 for a feature that is not in the line."""
+class LinearLeaf:
+    """The result of `fit_linear_leaf`; slope 0 for a feature that is not in the model."""
 
     slope: Vector
     centre: Vector
@@ -32,12 +32,12 @@ class Line:
     complete: npt.NDArray[np.bool_]  # which rows have all features
 
 
-def fit_line(
+def fit_linear_leaf(
     X: Matrix, g: Vector, h: Vector, weight: Vector, l2: float, bound: float, direction: Vector
-) -> Line | None:
-    """Return the line of a leaf with these rows; g and h include the weights. None: a constant.
+) -> LinearLeaf | None:
+    """Return the linear model of a leaf, None for a constant; g and h include the weights.
 
-    `bound` is the most that h can be for a weight of 1, or 0.
+    `bound` is the largest h for a weight of 1, or 0.
     """
     complete = np.isfinite(X).all(axis=1)
     x, g, h = X[complete], g[complete], h[complete]
@@ -54,26 +54,26 @@ def fit_line(
         return None
     while used.any():
         z = (x[:, used] - centre[used]) / deviation[used]
-        # Σ g f + ½ h f² is ½ Σ h (f + g / h)², but for a constant.
+        # Σ g f + ½ h f² is ½ Σ h (f + g / h)², plus a constant.
         root = np.sqrt(h)
         response = np.divide(-g, root, out=np.zeros_like(g), where=root > 0)
         top = np.vstack([root[:, None] * z, np.sqrt(l2) * np.eye(used.sum())])
         u = np.linalg.lstsq(top, np.append(response, np.zeros(used.sum())), rcond=1e-7)[0]
-        # Of rows whose hessian is 0 only the gradient counts, which least squares cannot know.
+        # Rows of hessian 0 contribute only their gradient, which least squares cannot represent.
         assert (h > 0).all()
         wrong = u * direction[used] < 0
         if not wrong.any():
             slope = np.zeros(X.shape[1])
             slope[used] = u / deviation[used]
-            said = z @ u
-            spread = float(np.sqrt(h @ said**2 / total))
-            return Line(slope, centre, spread, complete) if slope.any() else None
+            u_score = z @ u
+            spread = float(np.sqrt(h @ u_score**2 / total))
+            return LinearLeaf(slope, centre, spread, complete) if slope.any() else None
         used[np.flatnonzero(used)[wrong]] = False
     return None
 
 
 def path_features(tree: Tree, node: int, numbers: set[int]) -> list[int]:
-    """Return the numbers that are asked about on the way to a node."""
+    """Return the numeric features of the splits on the path to a node."""
     found = set()
     while node:
         (node,) = np.flatnonzero((tree.left == node) | (tree.right == node))
@@ -81,8 +81,8 @@ def path_features(tree: Tree, node: int, numbers: set[int]) -> list[int]:
     return sorted(found & numbers)
 
 
-def say(tree: Tree, node: int, row: Vector) -> float:
-    """Return what a leaf says of a row, operation by operation as the document has it."""
+def leaf_prediction(tree: Tree, node: int, row: Vector) -> float:
+    """Return the prediction of a leaf for a row, operation by operation as documented."""
     lines = tree.linear_leaves
     if lines is None or node not in lines.node:
         return float(tree.value[node])

@@ -1,4 +1,4 @@
-"""Scenes for a process of their own; see `processes.play`. Each returns what JSON can hold."""
+"""Functions that need their own process; see `processes.run_in_process`. Results are JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from estimators.every import PUBLIC, answers, has, labelled, small
+from estimators.every import PUBLIC, has, labelled, predictions, small
 from estimators.tables import fit_case, make_table
 from stagewise import GradientBoostingRegressor
 from stagewise.workers import thread_count
@@ -22,12 +22,12 @@ MIB = 2**20
 
 
 def big_fit(**params: Any) -> Any:
-    """A fit that is large enough for all its threads to have work."""
+    """Return a fit that is large enough to use all its threads."""
     return fit_case("squared error", make_table(60_000), n_jobs=2, **params)
 
 
 def own_fingerprint() -> str:
-    """Fit and predict, and say what was learned."""
+    """Fit and predict; return the fingerprint."""
     model = big_fit()
     model.predict(make_table(60_000).X)
     return str(model.fingerprint())
@@ -73,7 +73,7 @@ def pool_of_forks() -> bool:
 
 
 def interrupted() -> dict[str, Any]:
-    """Send ourselves Ctrl-C in the middle of a fit that would take minutes."""
+    """Send Ctrl-C to this process in the middle of a fit that would take minutes."""
     table = make_table(50_000)
     model = GradientBoostingRegressor(n_estimators=5).fit(table.X, table.number)
     before, state = model.fingerprint(), set(vars(model))
@@ -101,7 +101,7 @@ def interrupted() -> dict[str, Any]:
 
 
 def memory() -> tuple[int, int]:
-    """Return the bytes of address space and of memory that this process holds."""
+    """Return the bytes of address space and of memory that this process uses."""
     space, resident, *_ = Path("/proc/self/statm").read_text().split()
     return int(space) * resource.getpagesize(), int(resident) * resource.getpagesize()
 
@@ -122,7 +122,7 @@ def hundred_fits() -> float:
 
 
 def little_memory() -> dict[str, list[str]]:
-    """Fit under ever larger limits of address space and note what came of each."""
+    """Fit under ever larger limits of address space and record the result of each."""
     table = make_table(200_000)
     held = memory()[0]
     outcomes = []
@@ -140,7 +140,7 @@ def little_memory() -> dict[str, list[str]]:
 
 
 def threads_on_one_cpu() -> list[int]:
-    """Let this process have one CPU only and ask how many threads it would use."""
+    """Restrict this process to one CPU and return how many threads it would use."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     report = big_fit(n_estimators=1).set_params(n_jobs=None)
     table = make_table(1000)
@@ -148,8 +148,8 @@ def threads_on_one_cpu() -> list[int]:
     return [thread_count(None), thread_count(-1), chosen, thread_count(3)]
 
 
-def fitted_beside_a_busy_neighbour() -> list[float]:
-    """Time fits with one thread and with four, all on one CPU that a neighbour keeps busy."""
+def fit_beside_a_busy_process() -> list[float]:
+    """Time fits with one thread and with four, all on one CPU that another process keeps busy."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     neighbour = os.fork()
     if neighbour == 0:
@@ -180,11 +180,11 @@ def every_estimator_forked() -> dict[str, bool]:
         y = labelled(kind, table)
         threads = {"n_jobs": 2} if has(kind, "n_jobs") else {}
         model = small(kind, **threads).fit(table.X, y)
-        expected = answers(model, table.X)
+        expected = predictions(model, table.X)
         child = os.fork()
         if child == 0:
             again = small(kind, **threads).fit(table.X, y)
-            same = all(np.array_equal(answers(m, table.X), expected) for m in (model, again))
+            same = all(np.array_equal(predictions(m, table.X), expected) for m in (model, again))
             os._exit(0 if same else 1)
         found[kind.__name__] = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     return found
