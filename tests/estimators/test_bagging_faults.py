@@ -152,7 +152,7 @@ def test_too_many_copies_of_rows_are_refused(table, monkeypatch):
 
 
 def test_folds_without_their_sampling(table):
-    with pytest.raises(InvalidParameterError, match=r"'cv' .* no effect .*set sampling='folds'"):
+    with pytest.warns(UserWarning, match=r"'cv' .* no effect .*set sampling='folds'"):
         BaggingRegressor(cv=3).fit(table.X, table.number)
     with pytest.raises(InvalidParameterError, match=r"'early_stopping' .* must be True or False"):
         BaggingRegressor(early_stopping="cv").fit(table.X, table.number)

@@ -81,7 +81,9 @@ def test_held_out_rows_do_not_change_the_ranks_of_wide_integers(weighted):
     model = quick(GradientBoostingRegressor, early_stopping=True, validation_fraction=0.3)
     model.fit(X, np.arange(200), sample_weight=weight)
     assert len(model.model_.features[0].cuts) == 140 - 1
-    model.set_params(early_stopping=False).fit(X, np.arange(200), sample_weight=weight)
+    model.set_params(early_stopping=False, validation_fraction=0.1).fit(
+        X, np.arange(200), sample_weight=weight
+    )
     assert len(model.model_.features[0].cuts) == 200 - 1
 
 

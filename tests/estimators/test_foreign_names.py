@@ -227,7 +227,7 @@ FIT_ARGUMENTS = {
 
 
 @pytest.mark.parametrize("name", FIT_ARGUMENTS)
-def test_arguments_of_fit_of_other_libraries_are_answered(name: str) -> None:
+def test_the_error_for_an_argument_of_fit_names_ours(name: str) -> None:
     model, words = GradientBoostingRegressor(), FIT_ARGUMENTS[name]
     with pytest.raises(TypeError, match=rf"^fit\(\) has no argument '{name}'\..*{words}"):
         model.fit([[1.0]], [1.0], **{name: None})
@@ -243,7 +243,7 @@ def test_the_signature_of_fit_is_visible(kind: type) -> None:
 
 
 @pytest.mark.parametrize("value", ["SymmetricTree", "Depthwise", "lossguide"])
-def test_a_growth_policy_of_another_library_is_answered(value: str) -> None:
+def test_the_error_for_a_growth_policy_of_another_library_names_ours(value: str) -> None:
     ours = {"S": "symmetric", "D": "depth_wise", "l": "best_first"}[value[0]]
     with pytest.raises(ValueError, match=rf"{value!r} of .* is '{ours}' here"):
         GradientBoostingRegressor(grow_policy=value).recipe()

@@ -377,7 +377,7 @@ def test_parameters_of_approx_need_the_method_approx(table):
 
 OTHER_NAMES = {
     "drop_rate": r"here it is dropout: dropout=Dart\(rate=\.\.\.\)\.",
-    "feature_weights": r"max_features=FeatureSampling\(per_node=0\.7, weights=\.\.\.\)\.",
+    "feature_weights": r"max_features=FeatureSampling\(per_node=0\.7, weights=\.\.\.\)",
     "top": r"It is a parameter of Goss: sampling=Goss\(top=\.\.\.\)\.",
     "l2": r"leaves=LinearLeaves\(l2=\.\.\.\)",
     "per_tree": r"max_features=FeatureSampling\(per_tree=\.\.\.\)",

@@ -39,6 +39,7 @@ BAGGING_USES = (
         lambda sampling: sampling != "folds",
         "set the number of estimators with cv",
     ),
-    Use(("cv",), "sampling", lambda sampling: sampling == "folds", "set sampling='folds'"),
+    # scikit-learn's checks set cv of any estimator that has it.
+    Use(("cv",), "sampling", lambda s: s == "folds", "set sampling='folds'", warns=True),
     Use(("n_iter_no_change", "tol"), "early_stopping", bool, "set early_stopping=True"),
 )

@@ -34,7 +34,7 @@ __all__ = [
     "suggests_names",
 ]
 
-SIMILAR = 0.7
+SIMILAR = 0.65
 """The least similarity of a name that is suggested: max_dept and max_depth have 0.94."""
 
 _share = Number(0.0, 1.0, open_low=True)
@@ -130,7 +130,8 @@ USES = (
         lambda criterion: criterion == "p_value",
         "set criterion='p_value'",
     ),
-    Use(("cv",), "criterion", lambda criterion: criterion == "cv", "set criterion='cv'"),
+    # scikit-learn's checks set cv of any estimator that has it.
+    Use(("cv",), "criterion", lambda c: c == "cv", "set criterion='cv'", warns=True),
     Use(("alpha_enter",), "direction", lambda d: d != "backward", "set alpha_remove"),
     Use(("alpha_remove",), "direction", lambda d: d != "forward", "set alpha_enter"),
     Use(
