@@ -126,9 +126,10 @@ class GradientBoostingRegressor(
         True: hold rows out and stop when their loss no longer improves. Passing `X_val` and `y_val`
         to `fit` does the same with these rows. "cv": the mean loss of five folds chooses the number
         of rounds, and a model of that many rounds is fitted to all rows; `oof_prediction_` has the
-        predictions of the rows that each fold held out. An int is a number of folds. Folds are
-        drawn at random, stratified by class, with groups together; or pass a splitter such as
-        TimeSeriesSplit, or a list of (training, held-out) pairs of indices.
+        predictions of the rows that each fold held out, of repeated folds by the mean score. An int
+        is a number of folds. Folds are drawn at random, stratified by class, with groups together;
+        or pass a splitter such as TimeSeriesSplit, or a list of (training, held-out) pairs of
+        indices.
     validation_fraction : float, default=0.1
         The fraction of the rows that early_stopping=True holds out.
     n_iter_no_change : int, default=10
