@@ -131,3 +131,20 @@ def test_infinite_values_have_a_mean_unless_they_cancel():
         ValueError, match=r"X column 0 has inf and -inf.*missing_strategy='learned'"
     ):
         DecisionTreeRegressor(missing_strategy="mean").fit(X, y)
+
+
+def test_apply_follows_the_side_with_more_rows_with_probability():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = X[:, 0] + X[:, 1] ** 2
+    X[rng.random(X.shape) < 0.2] = np.nan
+    model = DecisionTreeRegressor(missing_strategy="probability", max_depth=4).fit(X, y)
+    tree, leaves = model.model_.ensemble.trees[0], []
+    for row in X:
+        node = 0
+        while tree.feature[node] >= 0:
+            value, sides = row[tree.feature[node]], (tree.left[node], tree.right[node])
+            more = tree.cover[sides[0]] < tree.cover[sides[1]]
+            node = sides[int(more if np.isnan(value) else value > tree.threshold[node])]
+        leaves.append(node)
+    np.testing.assert_array_equal(model.apply(X), leaves)
