@@ -11,6 +11,7 @@ from sklearn.base import clone
 import stagewise
 from estimators.tables import make_table, quick
 from stagewise import (
+    AdaBoostClassifier,
     FeatureSampling,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -255,3 +256,15 @@ def test_constraints_that_earlier_trees_do_not_have_are_refused(constraint):
         model.fit(X, X[:, 0])
     model.set_params(warm_start=False).fit(X, X[:, 0])
     assert model.set_params(warm_start=True, n_estimators=6).fit(X, X[:, 0]).n_iter_ == 6
+
+
+@pytest.mark.parametrize("loaded", [False, True], ids=["fitted", "loaded"])
+def test_a_method_that_has_ended_gets_no_further_round(loaded, tmp_path):
+    X = np.arange(40.0)[:, np.newaxis]
+    y = (X[:, 0] > 17).astype(int)
+    model = AdaBoostClassifier(n_estimators=3, warm_start=True).fit(X, y)
+    assert model.n_iter_ == 1
+    if loaded:
+        model.save(tmp_path / "m.stgw")
+        model = stagewise.load(tmp_path / "m.stgw")
+    assert model.set_params(n_estimators=6).fit(X, y).n_iter_ == 1

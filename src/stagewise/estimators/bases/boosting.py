@@ -45,6 +45,9 @@ ANY_CLASSES = np.arange(2)
 class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
     """Base class of the boosted models; see `GradientBoostingRegressor` for the parameters."""
 
+    _method_ended = False
+    """Whether the algorithm has no further round, as AdaBoost after a tree without errors."""
+
     def _recipe(self) -> Recipe:
         """Return the algorithm; parameters have been checked."""
         raise NotImplementedError
@@ -85,7 +88,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         context: FitContext,
         previous: Model | None,
     ) -> FitResult:
-        if previous is not None and getattr(self, "fit_report_", {}).get("method_ended"):
+        if previous is not None and self._method_ended:
             # An uninterrupted fit would have ended at this round, too.
             last = replace(spec.stopping, n_estimators=previous.ensemble.n_rounds)
             spec = replace(spec, stopping=last)
@@ -95,6 +98,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         self, result: FitResult, data: TrainingData, params: dict[str, Any]
     ) -> dict[str, Any]:
         self.learning_rate_ = params["learning_rate"]
+        self._method_ended = result.method_ended
         if params.get("oob_score"):
             continued = result.rounds_run - len(result.oob_improvement)
             unknown = np.full(continued, np.nan)  # of rounds that were not measured
@@ -132,10 +136,12 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         # Files of versions without "auto" have no learning rate besides the parameter.
         rate = notes.get("learning_rate", params.get("learning_rate", RATE))
         estimator.learning_rate_ = RATE if rate == "auto" else rate
+        estimator._method_ended = bool(notes.get("method_ended", False))  # noqa: SLF001
         return estimator
 
     def _notes(self) -> dict[str, Any]:
-        return {**super()._notes(), "learning_rate": self.learning_rate_}
+        notes = {**super()._notes(), "learning_rate": self.learning_rate_}
+        return {**notes, "method_ended": True} if self._method_ended else notes
 
     def recipe(self) -> str:
         """Return the fit in one line: loss x step x learner x rows x rounds; other parameters."""
