@@ -142,5 +142,5 @@ def test_scikit_learn_tools_accept_it(table):
 def test_the_recipe_states_the_parameters():
     recipe = BaggingClassifier(DecisionTreeClassifier(), max_features=0.5).recipe()
     assert "bootstrap" in recipe
-    assert "50% of the columns x DecisionTreeClassifier x 100 estimators x average" in recipe
+    assert "0.5 of the columns x DecisionTreeClassifier x 100 estimators x average" in recipe
     assert "folds" in BaggingRegressor(sampling="folds").recipe()
