@@ -29,6 +29,16 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(N, 6))
 GRADIENT = X[:, 0] + RNG.normal(size=N)
 
+TSAN = "libtsan" in os.environ.get("LD_PRELOAD", "")
+
+
+def forks(test: Any) -> Any:
+    """Mark a test whose child starts threads beside those that its parent had."""
+    # ThreadSanitizer keeps the threads of the parent in its list; it ends a child that starts a
+    # thread at the address of one of them ("dup thread with used id").
+    tsan = pytest.mark.skipif(TSAN, reason="TSan: a child reuses ids of threads")
+    return tsan(pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")(test))
+
 
 def grow_with(workers: Workers) -> Tree:
     """Grow a tree, which runs many parallel regions."""
@@ -79,7 +89,7 @@ def test_threads_end_with_their_owner() -> None:
     assert threads() <= before
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@forks
 @pytest.mark.parametrize("round_number", range(3))
 def test_a_forked_child_may_use_and_drop_its_parents_workers(
     round_number: int, expected: Tree, in_child: InChild
@@ -97,7 +107,7 @@ def test_a_forked_child_may_use_and_drop_its_parents_workers(
     assert same_trees(grow_with(workers), expected)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@forks
 def test_a_child_forked_in_the_middle_of_a_fit_can_fit(expected: Tree, in_child: InChild) -> None:
     stop = threading.Event()
 
@@ -145,7 +155,7 @@ for _ in range(8):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a limit on memory")
 @pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="reserves all addresses")
-@pytest.mark.skipif("libtsan" in os.environ.get("LD_PRELOAD", ""), reason="reserves all addresses")
+@pytest.mark.skipif(TSAN, reason="reserves all addresses")
 def test_an_error_in_a_region_is_raised_once_and_leaves_the_threads_usable() -> None:
     completed = subprocess.run(
         [sys.executable, "-c", FAILING],
