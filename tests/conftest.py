@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
 from sklearn.base import BaseEstimator
@@ -22,3 +25,23 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
     for name, value in call.params.items() if call is not None else ():
         if isinstance(value, BaseEstimator) and hasattr(value, "model_"):
             pytest.fail(f"the test fits its parameter {name!r}; fit a clone of it", pytrace=False)
+
+
+def pytest_unconfigure() -> None:
+    """Release the models in caches of test modules, before the interpreter ends.
+
+    pytest keeps the modules of tests, and nanobind would report the native objects as leaked.
+    """
+    folder = str(Path(__file__).parent)
+    for module in list(sys.modules.values()):
+        if str(getattr(module, "__file__", None)).startswith(folder):
+            for name, value in list(vars(module).items()):
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()
+                elif name.isupper() and _has_model(value):
+                    delattr(module, name)
+
+
+def _has_model(value: object) -> bool:
+    values = value.values() if isinstance(value, dict) else [value]
+    return any(hasattr(one, "ensemble") for one in values)
