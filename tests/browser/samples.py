@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 from stagewise import (
     AdaBoostClassifier,
@@ -182,7 +183,7 @@ def fitted(name):
     X = table()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a single class warns
-        return estimator.fit(X[ONLY.get(name, list(X))], target(kind))
+        return clone(estimator).fit(X[ONLY.get(name, list(X))], target(kind))
 
 
 @functools.cache

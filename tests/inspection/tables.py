@@ -6,6 +6,7 @@ import functools
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 from stagewise import (
     AdaBoostClassifier,
@@ -76,4 +77,4 @@ def fitted(name):
     """Return a model by its name, fitted to `mixed`."""
     estimator, target = MODELS[name]
     X = mixed()
-    return estimator.fit(X, targets(X)[target])
+    return clone(estimator).fit(X, targets(X)[target])

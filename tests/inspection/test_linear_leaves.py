@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from reference import shap as reference
 from stagewise import (
@@ -67,7 +68,7 @@ def models() -> dict[str, Any]:
         "three classes": np.digitize(Y, [-0.5, 1.0]),
         "two targets": np.column_stack([Y, -Y + X.a.to_numpy()]),
     }
-    return {name: model.fit(X, y.get(name, Y)) for name, model in CASES.items()}
+    return {name: clone(model).fit(X, y.get(name, Y)) for name, model in CASES.items()}
 
 
 def score_of(model: Any, rows: pd.DataFrame) -> np.ndarray:
