@@ -15,13 +15,14 @@ class RowWeights {
   bool all_one() const { return weight_.empty(); }
   std::span<const double> values() const { return weight_; }  // empty: all 1
   const double* data() const { return weight_.data(); }       // null: all 1
-  double value(size_t row) const { return weight_.empty() ? 1.0 : weight_[row]; }
+  double value(size_t row) const { return data() == nullptr ? 1.0 : data()[row]; }
   bool whole() const { return whole_; }  // all weights are integers
   double unit() const { return unit_; }  // integer units per unit of weight
   double total() const { return total_; }
   int64_t units(double least) const;  // the minimal count of a leaf with minimal weight `least`
+  // Compares the pointer, not the size: loops that store integers need not load it again.
   int64_t operator[](size_t row) const {
-    return weight_.empty() ? 1 : static_cast<int64_t>(weight_[row] * unit_ + 0.5);
+    return data() == nullptr ? 1 : static_cast<int64_t>(data()[row] * unit_ + 0.5);
   }
 
  private:
