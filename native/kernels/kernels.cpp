@@ -60,6 +60,7 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
         .scan_classes = scan_classes,
         .sweep_classes = sweep_classes,
         .scan_vectors = scan_vectors,
+        .symmetric_vector_scores = symmetric_vector_scores,
     },
     PartitionKernels{
         .partition8 = partition<uint8_t>,

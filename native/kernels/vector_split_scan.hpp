@@ -1,7 +1,8 @@
-// The best cut of one feature of one node with several outputs: running sums of vectors from bin to
-// bin. The score of a cut is summed in the lanes of a block, then across them in one fixed order,
-// for any vector width; the minimal hessian and count of the sides are checked only for a cut that
-// would be the best. A lane that counts rows may need more than 32 bits; its unit is 0.
+// The best cut of one feature of one node with several outputs, or for symmetric trees the scores
+// of all cuts: running sums of vectors from bin to bin. The score of a cut is summed in the lanes
+// of a block, then across them in one fixed order, for any vector width; the minimal hessian and
+// count of the sides are checked only for a cut that would be the best, or at both ends of the
+// cuts. A lane that counts rows may need more than 32 bits; its unit is 0.
 #pragma once
 
 #include "kernels/split_scan.hpp"
@@ -11,7 +12,7 @@ namespace stagewise {
 namespace {
 
 typedef double LaneReals __attribute__((vector_size(kLaneBlock * sizeof(double))));
-typedef int32_t LaneInts __attribute__((vector_size(kLaneBlock * sizeof(int32_t))));
+typedef uint64_t LaneBits __attribute__((vector_size(kLaneBlock * sizeof(uint64_t))));
 
 LaneReals load_reals(const double* numbers) {
   LaneReals lanes;
@@ -21,20 +22,34 @@ LaneReals load_reals(const double* numbers) {
 
 double sum_across(LaneReals lanes) { return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]); }
 
+// The halves of packed sums as doubles: their bits become the last ones of 2^52, which is then
+// subtracted. That is exact, and in vectors faster than a conversion.
 LaneReals gradients_of(LaneWords packed_sums) {
-  const Halves halves = (Halves)packed_sums;
-  return __builtin_convertvector(__builtin_shufflevector(halves, halves, 1, 3, 5, 7), LaneReals);
+  const LaneBits bits = ((LaneBits)packed_sums >> 32) ^ (LaneBits{} + 0x4330000080000000u);
+  return (LaneReals)bits - (0x1p52 + 0x1p31);
 }
 
 LaneReals hessians_of(LaneWords packed_sums) {
-  const Halves halves = (Halves)packed_sums;
-  return __builtin_convertvector(__builtin_shufflevector(halves, halves, 0, 2, 4, 6), LaneReals);
+  const LaneBits bits = ((LaneBits)packed_sums & 0xffffffffu) | (LaneBits{} + 0x4330000000000000u);
+  return (LaneReals)bits - 0x1p52;
 }
 
 // Where nothing is curved one unit of rounding is: with no penalty either, 0/0 must be nothing.
 LaneReals at_least_one(LaneReals hessian) {
   const LaneReals one = LaneReals{} + 1.0;
+#if defined(__AVX__)
+  return (LaneReals)_mm256_max_pd((__m256d)hessian, (__m256d)one);
+#else
   return hessian > one ? hessian : one;
+#endif
+}
+
+bool any_bit(LaneWords lanes) {
+#if defined(__AVX__)
+  return _mm256_testz_si256((__m256i)lanes, (__m256i)lanes) == 0;
+#else
+  return (lanes[0] | lanes[1] | lanes[2] | lanes[3]) != 0;
+#endif
 }
 
 // Running sums of `Blocks` blocks of lanes, in registers; 0: of any number, in memory.
@@ -59,6 +74,47 @@ class LeftSums<0> {
  private:
   int64_t* memory_;
 };
+
+// The gradients and hessians of the whole node, block by block: computed once, or if the number of
+// blocks is not known, each time.
+template <size_t Blocks>
+class NodeSums {
+ public:
+  explicit NodeSums(const int64_t* total) {
+    for (size_t b = 0; b < Blocks; ++b) {
+      gradient_[b] = gradients_of(load_lanes(total + b * kLaneBlock));
+      hessian_[b] = hessians_of(load_lanes(total + b * kLaneBlock));
+    }
+  }
+  LaneReals gradients(size_t b) const { return gradient_[b]; }
+  LaneReals hessians(size_t b) const { return hessian_[b]; }
+
+ private:
+  LaneReals gradient_[Blocks], hessian_[Blocks];
+};
+
+template <>
+class NodeSums<0> {
+ public:
+  explicit NodeSums(const int64_t* total) : total_(total) {}
+  LaneReals gradients(size_t b) const { return gradients_of(load_lanes(total_ + b * kLaneBlock)); }
+  LaneReals hessians(size_t b) const { return hessians_of(load_lanes(total_ + b * kLaneBlock)); }
+
+ private:
+  const int64_t* total_;
+};
+
+// Whether a side has the minimal count and hessian, where sum(k) is its packed sum of a lane. If it
+// has, every larger side has them, too: neither is ever negative, and a sum of floats is monotone
+// in each term.
+template <class Sum>
+bool has_min_count(const VectorRules& rules, Sum sum) {
+  if ((sum(rules.count_lane) & rules.count_mask) < rules.least_count) return false;
+  double hessian = 0.0;
+  for (size_t k = 0; k < rules.outputs; ++k)
+    hessian += static_cast<double>(packed_hessian(sum(k))) * rules.hessian_unit[k];
+  return hessian > 0.0 && hessian >= rules.least_hessian;
+}
 
 // The two sides of a cut, lane by lane, from memory.
 struct VectorSides {
@@ -85,16 +141,8 @@ struct VectorSides {
   }
 
   bool both_have_min_count() const {
-    const int64_t all = total[rules.count_lane], own = left[rules.count_lane];
-    if ((own & rules.count_mask) < rules.least_count) return false;
-    if (((all - own) & rules.count_mask) < rules.least_count) return false;
-    double of_left = 0.0, of_right = 0.0;
-    for (size_t k = 0; k < rules.outputs; ++k) {
-      of_left += static_cast<double>(packed_hessian(left[k])) * rules.hessian_unit[k];
-      of_right += static_cast<double>(packed_hessian(total[k] - left[k])) * rules.hessian_unit[k];
-    }
-    const double least = of_left < of_right ? of_left : of_right;
-    return least > 0.0 && least >= rules.least_hessian;
+    return has_min_count(rules, [&](size_t k) { return left[k]; }) &&
+           has_min_count(rules, [&](size_t k) { return total[k] - left[k]; });
   }
 };
 
@@ -102,14 +150,13 @@ template <size_t Blocks>
 class VectorScan {
  public:
   VectorScan(const VectorScanInput& input, const VectorRules& rules, int64_t* scratch)
-      : in_(input), rules_(rules), scratch_(scratch), left_(scratch) {}
+      : in_(input), rules_(rules), scratch_(scratch), node_(input.total), left_(scratch) {}
 
   // The first of equals stays; missing values on the right are tried first.
   ScanResult best(int64_t* left) {
     ScanResult best;
     for (int to_left = 0; to_left < (in_.missing != nullptr ? 2 : 1); ++to_left) {
-      for (size_t b = 0; b < blocks(); ++b)
-        left_.set(b, to_left != 0 ? load_lanes(in_.missing + b * kLaneBlock) : LaneWords{});
+      start(to_left != 0 ? in_.missing : nullptr);
       for (size_t i = 0; i < in_.bins; ++i) {
         if (!advance(i)) continue;  // an empty bin: as the cut before it
         double score = kNoSplit;
@@ -117,8 +164,7 @@ class VectorScan {
           score = plain_score();
           if (!(score > best.score)) continue;
         }
-        for (size_t b = 0; b < blocks(); ++b) store_lanes(scratch_ + b * kLaneBlock, left_[b]);
-        const VectorSides sides{scratch_, in_.total, rules_};
+        const VectorSides sides = exact_sides();
         if (!rules_.plain) score = sides.score();
         if (!(score > best.score) || !sides.both_have_min_count()) continue;
         best.score = score;
@@ -130,7 +176,54 @@ class VectorScan {
     return best;
   }
 
+  // out[i] += the score of the cut behind bin i, or `unsplit` if it is not possible; the same for
+  // `also`, if it is not null. first: what is on the left of all cuts, last: on the right; or null.
+  // The possible cuts are adjacent, so only those at both ends are checked.
+  // Inlined, so that the sums stay in registers.
+  __attribute__((always_inline)) void add_scores(const int64_t* first, const int64_t* last,
+                                                 double unsplit, double* out, double* also) {
+    const size_t end = possible_end(last);
+    start(first);
+    bool possible = false, changed = first != nullptr;
+    double score = unsplit;
+    for (size_t i = 0; i < in_.bins; ++i) {
+      if (i >= end) {
+        score = unsplit;
+      } else if (advance(i) || changed) {  // behind an empty bin: the same score
+        possible = possible || left_has_min_count();
+        if (possible) score = rules_.plain ? plain_score() : exact_sides().score();
+        changed = false;
+      }
+      out[i] += score;
+      if (also != nullptr) also[i] += score;
+    }
+  }
+
  private:
+  void start(const int64_t* packed_sums) {
+    for (size_t b = 0; b < blocks(); ++b)
+      left_.set(b, packed_sums != nullptr ? load_lanes(packed_sums + b * kLaneBlock) : LaneWords{});
+  }
+
+  // The end of the cuts whose right side, summed from the last bin on, has the minimal count and
+  // hessian.
+  size_t possible_end(const int64_t* last) {
+    start(last);
+    bool possible = left_has_min_count();
+    size_t end = in_.bins;
+    for (; end > 0 && !possible; --end) possible = advance(end - 1) && left_has_min_count();
+    return end;
+  }
+
+  VectorSides exact_sides() {
+    for (size_t b = 0; b < blocks(); ++b) store_lanes(scratch_ + b * kLaneBlock, left_[b]);
+    return {scratch_, in_.total, rules_};
+  }
+  bool left_has_min_count() {
+    const VectorSides sides = exact_sides();
+    return has_min_count(rules_, [&](size_t k) { return sides.left[k]; });
+  }
+
   size_t blocks() const { return Blocks > 0 ? Blocks : rules_.lanes / kLaneBlock; }
 
   bool advance(size_t bin) {
@@ -141,16 +234,15 @@ class VectorScan {
       any |= own;
       left_.set(b, left_[b] + own);
     }
-    return (any[0] | any[1] | any[2] | any[3]) != 0;
+    return any_bit(any);
   }
 
   // Sums are integers below 2^31, so their differences are exact in double.
   double plain_score() const {
     LaneReals sum = {};
     for (size_t b = 0; b < blocks(); ++b) {
-      const LaneWords all = load_lanes(in_.total + b * kLaneBlock);
-      const LaneReals gl = gradients_of(left_[b]), gr = gradients_of(all) - gl;
-      const LaneReals hl = hessians_of(left_[b]), hr = hessians_of(all) - hl;
+      const LaneReals gl = gradients_of(left_[b]), gr = node_.gradients(b) - gl;
+      const LaneReals hl = hessians_of(left_[b]), hr = node_.hessians(b) - hl;
       const LaneReals l2 = load_reals(rules_.l2 + b * kLaneBlock);
       const LaneReals dl = at_least_one(hl) + l2, dr = at_least_one(hr) + l2;
       const LaneReals unit = load_reals(rules_.unit + b * kLaneBlock);
@@ -162,23 +254,40 @@ class VectorScan {
   const VectorScanInput& in_;
   const VectorRules& rules_;
   int64_t* const scratch_;
+  const NodeSums<Blocks> node_;
   LeftSums<Blocks> left_;
 };
 
-ScanResult scan_vectors(const VectorScanInput& in, const VectorRules& rules, int64_t* left,
-                        int64_t* scratch) {
+// use(scan) with the scan for this number of lanes.
+template <class Use>
+auto with_scan(const VectorScanInput& in, const VectorRules& rules, int64_t* scratch, Use use) {
   switch (rules.lanes / kLaneBlock) {
     case 1:
-      return VectorScan<1>(in, rules, scratch).best(left);
+      return use(VectorScan<1>(in, rules, scratch));
     case 2:
-      return VectorScan<2>(in, rules, scratch).best(left);
+      return use(VectorScan<2>(in, rules, scratch));
     case 3:
-      return VectorScan<3>(in, rules, scratch).best(left);
+      return use(VectorScan<3>(in, rules, scratch));
     case 4:
-      return VectorScan<4>(in, rules, scratch).best(left);
+      return use(VectorScan<4>(in, rules, scratch));
     default:
-      return VectorScan<0>(in, rules, scratch).best(left);
+      return use(VectorScan<0>(in, rules, scratch));
   }
+}
+
+ScanResult scan_vectors(const VectorScanInput& in, const VectorRules& rules, int64_t* left,
+                        int64_t* scratch) {
+  return with_scan(in, rules, scratch, [=](auto scan) { return scan.best(left); });
+}
+
+void symmetric_vector_scores(const VectorScanInput& in, const VectorRules& rules, double unsplit,
+                             int64_t* scratch, double* right, double* left) {
+  with_scan(in, rules, scratch, [&](auto scan) {
+    if (in.missing == nullptr) return scan.add_scores(nullptr, nullptr, unsplit, right, left);
+    for (int to_left = 0; to_left < 2; ++to_left)
+      scan.add_scores(to_left != 0 ? in.missing : nullptr, to_left != 0 ? nullptr : in.missing,
+                      unsplit, to_left != 0 ? left : right, nullptr);
+  });
 }
 
 }  // namespace

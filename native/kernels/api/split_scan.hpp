@@ -145,6 +145,9 @@ struct SplitScanKernels {
   // length.
   ScanResult (*scan_vectors)(const VectorScanInput& input, const VectorRules& rules, int64_t* left,
                              int64_t* scratch);
+  // As symmetric_scores. scratch: `lanes` numbers.
+  void (*symmetric_vector_scores)(const VectorScanInput& input, const VectorRules& rules,
+                                  double unsplit, int64_t* scratch, double* right, double* left);
 };
 
 }  // namespace stagewise
