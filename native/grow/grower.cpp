@@ -67,7 +67,7 @@ void Grower::place_children(Workers& team, size_t worker, Leaf* leaf) {
 void Grower::constrain_children(const Leaf& parent) {
   for (Leaf* child : {parent.left, parent.right})
     child->region = constraints_.child(parent.region, parent.split, child == parent.left);
-  if (!constraints_.monotone() || symmetric() != nullptr)
+  if (!constraints_.monotone() || depth_search() != nullptr)
     return;  // symmetric trees are made monotone at the end
   std::erase(current_leaves_, &parent);
   current_leaves_.push_back(parent.left);
@@ -233,8 +233,8 @@ Tree Grower::grow_tree(Bag bag) {
   tree.number = ++grown_;
   tree.outputs = std::max<size_t>(1, outputs());
   Leaf* const root = start(bag, &tree);
-  if (symmetric() != nullptr) {
-    grow_symmetric(*symmetric(), root, &tree);
+  if (DepthSearch* const common = depth_search()) {
+    grow_symmetric(*common, root, &tree);
   } else {
     grow_by_policy(root, &tree);
   }
@@ -243,24 +243,32 @@ Tree Grower::grow_tree(Bag bag) {
   return tree;
 }
 
+bool Grower::may_split_level(int depth, size_t leaves) const {
+  return (rules_.max_depth == 0 || depth < rules_.max_depth) &&
+         (rules_.max_leaves == 0 || 2 * leaves <= rules_.max_leaves);
+}
+
 // Splits all leaves of a depth by one split, while max_leaves permits twice as many leaves.
-void Grower::grow_symmetric(SymmetricSearch& search, Leaf* root, Tree* tree) {
+void Grower::grow_symmetric(DepthSearch& search, Leaf* root, Tree* tree) {
   std::vector<Leaf*> level = {root};
-  for (int depth = 0; rules_.max_depth == 0 || depth < rules_.max_depth; ++depth) {
-    if (rules_.max_leaves > 0 && 2 * level.size() > rules_.max_leaves) break;
+  for (int depth = 0; may_split_level(depth, level.size()); ++depth) {
     if (std::none_of(level.begin(), level.end(),
                      [&](const Leaf* leaf) { return finder().splittable(*leaf); }))
       break;
     if (!search.split_level(workers_, level)) break;
+    const auto splits = std::count_if(level.begin(), level.end(),
+                                      [](const Leaf* leaf) { return leaf->split.found(); });
+    const bool more = may_split_level(depth + 1, level.size() + static_cast<size_t>(splits));
     std::vector<Leaf*> next;
     for (Leaf* leaf : level) {
+      if (!more) histograms_.release(leaf);
       if (!leaf->split.found()) {
         next.push_back(leaf);
         continue;
       }
       add_children(leaf);
       place_children(workers_, 0, leaf);
-      search.build_child_histograms(workers_, leaf);
+      if (more) search.build_child_histograms(workers_, leaf);
       commit(*leaf, tree);
       next.push_back(leaf->left);
       next.push_back(leaf->right);

@@ -1,4 +1,4 @@
-// Grows trees: the loop over the frontier.
+// Grows trees: the loop over the frontier, or of symmetric trees over the depths.
 //
 // The next leaf is taken, its rows are partitioned, and the best splits of both children are found.
 // Large leaves are shared by all threads. Small leaves are too small to share, so every thread
@@ -87,10 +87,11 @@ class Grower {
 
  private:
   using AnyFinder = std::variant<GradientFinder, ClassFinder, VectorFinder, MedianFinder>;
-  using AnySearch = std::variant<HistogramSearch<GradientFinder>, HistogramSearch<ClassFinder>,
-                                 HistogramSearch<VectorFinder>, SymmetricSearch,
-                                 RowSearch<MedianFinder>, PresortedGradientSearch,
-                                 PresortedRowSearch<ClassFinder>, PresortedRowSearch<MedianFinder>>;
+  using AnySearch =
+      std::variant<HistogramSearch<GradientFinder>, HistogramSearch<ClassFinder>,
+                   HistogramSearch<VectorFinder>, SymmetricSearch<GradientFinder>,
+                   SymmetricSearch<VectorFinder>, RowSearch<MedianFinder>, PresortedGradientSearch,
+                   PresortedRowSearch<ClassFinder>, PresortedRowSearch<MedianFinder>>;
 
   AnyFinder make_finder(const TreeTarget& target) const;
   AnySearch make_search();
@@ -106,11 +107,21 @@ class Grower {
   NodeSearch& search() {
     return std::visit([](NodeSearch& s) -> NodeSearch& { return s; }, search_);
   }
-  SymmetricSearch* symmetric() { return std::get_if<SymmetricSearch>(&search_); }
+  // Null unless trees are symmetric.
+  DepthSearch* depth_search() {
+    return std::visit(
+        [](auto& s) -> DepthSearch* {
+          if constexpr (std::derived_from<std::remove_reference_t<decltype(s)>, DepthSearch>)
+            return &s;
+          return nullptr;
+        },
+        search_);
+  }
 
   Tree grow_tree(Bag bag);
   void grow_by_policy(Leaf* root, Tree* tree);
-  void grow_symmetric(SymmetricSearch& search, Leaf* root, Tree* tree);
+  void grow_symmetric(DepthSearch& search, Leaf* root, Tree* tree);
+  bool may_split_level(int depth, size_t leaves) const;
   Leaf* start(Bag bag, Tree* tree);
   bool shared(const Leaf& leaf);
   void expand_next(const Frontier& frontier, size_t splits_left);

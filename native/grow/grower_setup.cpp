@@ -62,9 +62,6 @@ Grower::AnySearch Grower::make_search_for(const F& finder) {
     if (bins_.ranked())
       return AnySearch(std::in_place_type<PresortedGradientSearch>, finder, rows_, sampler_,
                        threads, bins_, weights_, rules_.proposal);
-    if (rules_.grow_policy == GrowthPolicy::symmetric)
-      return AnySearch(std::in_place_type<SymmetricSearch>, finder, rows_, sampler_, threads,
-                       histograms_, bins_);
   } else if constexpr (ScansSortedRows<F>) {
     if (bins_.ranked())
       return AnySearch(std::in_place_type<PresortedRowSearch<F>>, finder, rows_, sampler_, threads,
@@ -73,6 +70,11 @@ Grower::AnySearch Grower::make_search_for(const F& finder) {
   if (bins_.ranked()) throw std::logic_error("this target has no search of presorted rows");
   if (bins_.sparse() && !ScansSparseHistograms<F>)
     throw std::logic_error("this target has no search of sparse tables");
+  if constexpr (ScoresCuts<F>) {
+    if (rules_.grow_policy == GrowthPolicy::symmetric)
+      return AnySearch(std::in_place_type<SymmetricSearch<F>>, finder, rows_, sampler_, threads,
+                       histograms_, bins_);
+  }
   if constexpr (ScansHistograms<F>) {
     return AnySearch(std::in_place_type<HistogramSearch<F>>, finder, rows_, sampler_, threads,
                      histograms_);

@@ -62,6 +62,14 @@ struct NodeScan {
   }
 };
 
+// The packed sums of one feature in one leaf of a symmetric tree: one sum per bin, or a vector.
+struct CutSums {
+  uint32_t feature = 0;
+  const int64_t* packed_sums = nullptr;  // per bin, in the order in which the bins are cut
+  size_t bins = 0;
+  const int64_t* missing = nullptr;  // null: the leaf has no missing values
+};
+
 // The memory of one thread. Each finder derives its own type, Scratch.
 struct FinderScratch {
   explicit FinderScratch(const Bins& bins) : row_marks(bins.sparse() ? bins.rows() : 0, 0) {}

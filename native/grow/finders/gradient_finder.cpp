@@ -8,6 +8,7 @@ namespace stagewise {
 GradientFinder::GradientFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
                                const RowWeights& weights, const Histograms& histograms)
     : PackedGradientFinder(bins, kernels, rules, weights, histograms) {
+  if (rules.grow_policy == GrowthPolicy::symmetric) use_histograms_only();
   size_t all = 0;
   for (size_t f = 0; f < bins.features(); ++f) all += bins.value_bins(f);
   if (bins.sparse()) {  // whose cells are fewer than half of all sums
@@ -297,44 +298,30 @@ Split GradientFinder::choose_split(Scan* node, Scratch* scratch) const {
   });
 }
 
-void GradientFinder::add_scores(const Scan& node, const BinSums& sums, double* right,
-                                double* left) const {
+void GradientFinder::add_scores(const Scan& node, const CutSums& sums, double unsplit, Scratch*,
+                                double* right, double* left) const {
   ScanInput in;
   in.packed_sums = sums.packed_sums;
   in.bins = sums.bins;
-  in.missing_sum = sums.missing_sum;
+  if (sums.missing != nullptr) in.missing_sum = *sums.missing;
   in.total_sum = node.leaf->packed_sum;
   if (!rules_.constraints.monotone.empty())
     in.direction = rules_.constraints.monotone[sums.feature];
-  kernels_.symmetric_scores(in, node.rules, unsplit_score(*node.leaf), right, left);
+  kernels_.symmetric_scores(in, node.rules, unsplit, right, left);
 }
 
-bool GradientFinder::complete(const Scan& node, size_t position, Scratch* scratch,
+bool GradientFinder::complete(const Scan& node, const int64_t* left_sum, Scratch* scratch,
                               Split* split) const {
   const Leaf& leaf = *node.leaf;
-  const int64_t* const packed_sums = histograms_.feature(leaf.hist, position);
-  const size_t bins = bins_.value_bins(split->feature);
-  const auto goes_left = [&](size_t b) {
-    return split->right_bins.empty() ? b <= split->bin : split->right_bins[b] == 0;
-  };
-  int64_t left = 0;
-  for (size_t b = 0; b < bins; ++b) left += goes_left(b) ? packed_sums[b] : 0;
-  const int64_t missing = bins_.has_missing(split->feature) ? packed_sums[bins] : 0;
-  const bool heavier = 2 * packed_hessian(left) >= packed_hessian(leaf.packed_sum);
-  if (missing == 0) split->missing_left = heavier;
-  if (split->missing_left) left += missing;
-  split->left_sum = left;
-  for (size_t b = 0; b < split->right_bins.size(); ++b)
-    if (packed_sums[b] == 0) split->right_bins[b] = heavier ? 0 : 1;
-
-  const int64_t right = leaf.packed_sum - left;
+  const int64_t left = split->left_sum = *left_sum, right = leaf.packed_sum - left;
   const auto hl = static_cast<double>(packed_hessian(left));
   const auto hr = static_cast<double>(packed_hessian(right));
   bool fits = splittable(leaf) && hl >= node.rules.min_hessian && hr >= node.rules.min_hessian;
   if (fits && !min_count_proven(leaf, left)) {
+    const size_t bins = bins_.value_bins(split->feature);
     count_bins(node, split->feature, scratch);
     int64_t count = split->missing_left ? scratch->counts[bins] : 0;
-    for (size_t b = 0; b < bins; ++b) count += goes_left(b) ? scratch->counts[b] : 0;
+    for (size_t b = 0; b < bins; ++b) count += split->goes_left(b) ? scratch->counts[b] : 0;
     fits = count >= min_count_ && leaf.count - count >= min_count_;
   }
   if (!fits) {

@@ -53,17 +53,27 @@ class GradientFinder final : public PackedGradientFinder {
                                                     : scan_bins(node, sums, node.rules);
   }
 
-  // For symmetric trees (symmetric_search.hpp): adds the score of each cut in a leaf, or the score
-  // of the leaf without a split if the cut is not possible.
-  void add_scores(const Scan& node, const BinSums& sums, double* right, double* left) const;
+  // For symmetric trees (symmetric_search.hpp).
+  //
+  // Whether cuts of the leaf are scored; else the leaf counts without a split. A scan compares
+  // hessians only; rows are counted by complete().
+  bool needs_scan(const Leaf&) const { return true; }
   double unsplit_score(const Leaf& leaf) const;
+  // The sums of all bins of a feature; every node has a histogram.
+  const int64_t* feature_sums(const Scan& node, size_t position, Scratch*) const {
+    return histograms_.feature(node.leaf->hist, position);
+  }
+  // The bins of a categorical feature with rows, in the order in which they are cut.
+  std::vector<uint32_t> category_order(const int64_t* packed_sums, size_t position) const;
+  // Adds the score of each cut in a leaf, or `unsplit` if the cut is not possible.
+  void add_scores(const Scan& node, const CutSums& sums, double unsplit, Scratch*, double* right,
+                  double* left) const;
   bool exceeds_min_gain(double packed_gain) const {
     return real_gain(packed_gain) > rules_.min_gain;
   }
-  double category_smoothing() const { return category_smoothing_; }
-  // Sets the sums and the gain of a split, and the side of missing values if the leaf has none.
-  // Returns false, and clears the split, if a side has too few rows.
-  bool complete(const Scan& node, size_t position, Scratch* scratch, Split* split) const;
+  // Sets the gain of a split and the sum of its left side. Returns false, and clears the split, if
+  // a side has too few rows.
+  bool complete(const Scan& node, const int64_t* left_sum, Scratch* scratch, Split* split) const;
 
   // The value of a leaf with these sums; parent: null for the root.
   double value(int64_t packed_sum, const Leaf* parent) const;

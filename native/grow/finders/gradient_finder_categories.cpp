@@ -69,6 +69,11 @@ GradientFinder::Candidate GradientFinder::scan_categories(const Scan& node,
   return candidate;
 }
 
+std::vector<uint32_t> GradientFinder::category_order(const int64_t* packed_sums,
+                                                     size_t position) const {
+  return ordered_bins(packed_sums, bins_.value_bins((*features_)[position]), category_smoothing_);
+}
+
 // Computes the order of the categories again, and from it the bins that go right. Categories
 // without rows in the node go to the heavier side.
 std::vector<uint8_t> GradientFinder::right_bins(const Scan& node, size_t position,

@@ -140,8 +140,8 @@ void PackedGradientFinder::write_split(const Scan& node, size_t position, double
   split->feature = feature;
   split->bin = candidate.bin;
   split->next_bin = candidate.next_bin;
-  split->missing_left =
-      decided ? candidate.result.missing_left : heavier_left(*node.leaf, candidate.result.left_sum);
+  split->missing_left = decided ? candidate.result.missing_left
+                                : heavier_left(*node.leaf, &candidate.result.left_sum);
   split->left_sum = candidate.result.left_sum;
 }
 

@@ -67,6 +67,11 @@ class PackedGradientFinder : public Finder {
   void begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
              Scan* node) const;
   void scan_group(Scan* node, size_t group) const;
+  // Whether the left side has the larger hessian.
+  static bool heavier_left(const Leaf& leaf, const int64_t* left_sum) {
+    const int64_t left = packed_hessian(*left_sum), both = packed_hessian(leaf.packed_sum);
+    return left >= both - left;
+  }
 
  protected:
   // The best split. right_bins(position, heavier_left): of a categorical feature, 1 for each bin
@@ -76,7 +81,7 @@ class PackedGradientFinder : public Finder {
     Split split;
     const size_t position = choose_candidate(node, scratch, &split);
     if (split.found() && bins_.coding(split.feature).categorical())
-      split.right_bins = right_bins(position, heavier_left(*node->leaf, split.left_sum));
+      split.right_bins = right_bins(position, heavier_left(*node->leaf, &split.left_sum));
     return split;
   }
 
@@ -123,11 +128,6 @@ class PackedGradientFinder : public Finder {
   size_t choose_candidate(Scan* node, Scratch* scratch, Split* split) const;
   void write_split(const Scan& node, size_t position, double gain, Scratch* scratch,
                    Split* split) const;
-  // Whether the left side has the larger hessian.
-  static bool heavier_left(const Leaf& leaf, int64_t left_sum) {
-    const int64_t left = packed_hessian(left_sum), both = packed_hessian(leaf.packed_sum);
-    return left >= both - left;
-  }
 
   uint64_t key_ = 0;           // of the random draws of this tree
   std::vector<uint8_t> used_;  // per feature: an earlier tree uses it

@@ -41,6 +41,8 @@ VectorFinder::Scratch::Scratch(const Bins& bins, size_t lanes) : FinderScratch(b
   few_sums.resize(most * lanes, 0);
   touched.resize(most / 64 + 1, 0);
   listed_sums.resize(most * lanes);
+  all_sums.resize(most * lanes);
+  side.resize(2 * lanes);
 }
 
 VectorFinder::Lanes VectorFinder::make_lanes(double more_l2) const {
@@ -141,6 +143,7 @@ void VectorFinder::begin(const Leaf& leaf, const RowIndex& rows, std::vector<uin
   node->rows = rows;
   node->pure = false;
   node->allowed = std::move(allowed);
+  if (rules_.grow_policy == GrowthPolicy::symmetric) return;  // no candidates of single nodes
   node->candidates.resize(features_->size());
   node->left.resize(features_->size() * 2 * lanes_);  // and space for a scan
 }
@@ -185,9 +188,8 @@ bool VectorFinder::has_rows(const int64_t* packed_sums) const {
                      [](int64_t packed_sum) { return packed_sum != 0; });
 }
 
-void VectorFinder::collect(const RowIndex& rows, uint32_t feature, Scratch* scratch) const {
+void VectorFinder::add_rows(const RowIndex& rows, uint32_t feature, int64_t* packed_sums) const {
   const FeatureGroups& groups = bins_.groups();
-  int64_t* const packed_sums = scratch->few_sums.data();
   const uint32_t start = 0;
   if (groups.alone(feature) && bins_.wide()) {
     kernels_.vector_histogram16(bins_.by_row16() + groups.of(feature), bins_.row_stride(), &start,
@@ -196,13 +198,28 @@ void VectorFinder::collect(const RowIndex& rows, uint32_t feature, Scratch* scra
     kernels_.vector_histogram8(bins_.by_row8() + groups.of(feature), bins_.row_stride(), &start,
                                nullptr, 1, rows, gradients_->packed(), lanes_, packed_sums);
   }
-  for (size_t i = 0; i < rows.n; ++i) {
+  for (size_t i = 0; i < rows.n && !groups.alone(feature); ++i) {
     const uint32_t code = bins_.code(rows[i], feature);
-    scratch->touched[code / 64] |= 1ull << (code % 64);
-    if (groups.alone(feature)) continue;
     const int64_t* const own = gradients_->packed() + rows[i] * lanes_;
     for (size_t k = 0; k < lanes_; ++k) packed_sums[code * lanes_ + k] += own[k];
   }
+}
+
+void VectorFinder::collect(const RowIndex& rows, uint32_t feature, Scratch* scratch) const {
+  add_rows(rows, feature, scratch->few_sums.data());
+  for (size_t i = 0; i < rows.n; ++i) {
+    const uint32_t code = bins_.code(rows[i], feature);
+    scratch->touched[code / 64] |= 1ull << (code % 64);
+  }
+}
+
+const int64_t* VectorFinder::feature_sums(const Scan& node, size_t position,
+                                          Scratch* scratch) const {
+  if (node.leaf->hist >= 0) return histograms_.feature(node.leaf->hist, position);
+  const uint32_t feature = (*features_)[position];
+  std::fill_n(scratch->all_sums.data(), (bins_.value_bins(feature) + 1) * lanes_, 0);
+  add_rows(node.rows, feature, scratch->all_sums.data());
+  return scratch->all_sums.data();
 }
 
 void VectorFinder::scan_few_rows(Scan* node, Scratch* scratch) const {
@@ -262,19 +279,48 @@ Split VectorFinder::choose_split(Scan* node, Scratch* scratch) const {
     return {};
   const Candidate& candidate = node->candidates[best];
   const int64_t* const left = node->left.data() + best * 2 * lanes_;
-  const double of_left = hessian(left), of_all = hessian(leaf.vector.data());
-  const bool heavier_left = of_left >= of_all - of_left;
+  const bool left_heavier = heavier_left(leaf, left);
   Split split;
   split.gain = 0.5 * twice;
   split.feature = (*features_)[best];
   split.bin = candidate.bin;
   split.next_bin = candidate.next_bin;
   const bool decided = candidate.missing_seen || any_missing(bins_, node->rows, split.feature);
-  split.missing_left = decided ? candidate.result.missing_left : heavier_left;
+  split.missing_left = decided ? candidate.result.missing_left : left_heavier;
   split.left_vector.assign(left, left + lanes_);
   if (bins_.coding(split.feature).categorical())
-    split.right_bins = right_bins(*node, best, heavier_left, scratch);
+    split.right_bins = right_bins(*node, best, left_heavier, scratch);
   return split;
+}
+
+bool VectorFinder::heavier_left(const Leaf& leaf, const int64_t* left_sums) const {
+  const double of_left = hessian(left_sums), of_all = hessian(leaf.vector.data());
+  return of_left >= of_all - of_left;
+}
+
+void VectorFinder::add_scores(const Scan& node, const CutSums& sums, double unsplit,
+                              Scratch* scratch, double* right, double* left) const {
+  kernels_.symmetric_vector_scores(
+      {sums.packed_sums, sums.bins, sums.missing, node.leaf->vector.data()}, numeric_lanes_.rules,
+      unsplit, scratch->side.data(), right, left);
+}
+
+// The cut is scored as a feature with one bin.
+bool VectorFinder::complete(const Scan& node, const int64_t* left_sums, Scratch* scratch,
+                            Split* split) const {
+  const Leaf& leaf = *node.leaf;
+  ScanResult result;
+  if (splittable(leaf))
+    result =
+        kernels_.scan_vectors({left_sums, 1, nullptr, leaf.vector.data()}, numeric_lanes_.rules,
+                              scratch->side.data(), scratch->side.data() + lanes_);
+  if (result.score == kNoSplit) {
+    *split = {};
+    return false;
+  }
+  split->left_vector.assign(left_sums, left_sums + lanes_);
+  split->gain = std::max(0.0, 0.5 * (result.score - unsplit_score(leaf)));
+  return true;
 }
 
 }  // namespace stagewise

@@ -44,6 +44,8 @@ class VectorFinder final : public Finder {
     std::vector<int64_t> few_sums;     // a vector per bin, 0 between calls
     std::vector<uint64_t> touched;     // a bit per bin with rows, 0 between calls
     std::vector<int64_t> listed_sums;  // the vectors of these bins in increasing order
+    std::vector<int64_t> all_sums;     // a vector per bin
+    std::vector<int64_t> side;         // two vectors
   };
 
   VectorFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
@@ -65,6 +67,27 @@ class VectorFinder final : public Finder {
   void scan_group(Scan* node, size_t group) const;
   void scan_few_rows(Scan* node, Scratch* scratch) const;
   Split choose_split(Scan* node, Scratch* scratch) const;
+
+  // For symmetric trees (symmetric_search.hpp).
+  //
+  // Whether cuts of the leaf are scored; else the leaf counts without a split.
+  bool needs_scan(const Leaf& leaf) const { return splittable(leaf); }
+  double unsplit_score(const Leaf& leaf) const;
+  // The sums of all bins of a feature, from the histogram of the node, or if it has none from its
+  // rows; then they are valid until the next call with this scratch.
+  const int64_t* feature_sums(const Scan& node, size_t position, Scratch* scratch) const;
+  // The bins of a categorical feature with rows, in the order in which they are cut.
+  std::vector<uint32_t> category_order(const int64_t* packed_sums, size_t position) const;
+  // Adds the score of each cut in a leaf, or `unsplit` if the cut is not possible.
+  void add_scores(const Scan& node, const CutSums& sums, double unsplit, Scratch* scratch,
+                  double* right, double* left) const;
+  bool exceeds_min_gain(double gain) const { return 0.5 * gain > rules_.min_gain; }
+  // Whether the left side has the larger hessian.
+  bool heavier_left(const Leaf& leaf, const int64_t* left_sums) const;
+  // Sets the gain of a split and the sums of its left side. Returns false, and clears the split, if
+  // a side has too few rows.
+  bool complete(const Scan& node, const int64_t* left_sums, Scratch* scratch, Split* split) const;
+
   Scratch make_scratch() const { return Scratch(bins_, lanes_); }
 
  private:
@@ -86,7 +109,6 @@ class VectorFinder final : public Finder {
   Lanes make_lanes(double more_l2) const;
   std::vector<double> values(const int64_t* packed_sums) const;
   double hessian(const int64_t* packed_sums) const;  // the sum over the outputs
-  double unsplit_score(const Leaf& leaf) const;
   void scan(Scan* node, size_t position, const VectorSums& sums) const;
   Candidate scan_bins(const Leaf& leaf, const VectorSums& sums, const Lanes& lanes,
                       int64_t* left) const;
@@ -94,7 +116,9 @@ class VectorFinder final : public Finder {
   Candidate scan_one_vs_rest(const Leaf& leaf, const VectorSums& sums, const Order& order,
                              int64_t* left) const;
   Order ordered(const int64_t* packed_sums, size_t bins) const;
-  // Sums of the bins of a feature, in the scratch.
+  // Adds the vectors of some rows to the sums of the bins of a feature.
+  void add_rows(const RowIndex& rows, uint32_t feature, int64_t* packed_sums) const;
+  // The same for the few_sums of the scratch; marks the bins.
   void collect(const RowIndex& rows, uint32_t feature, Scratch* scratch) const;
   std::vector<uint8_t> right_bins(const Scan& node, size_t position, bool heavier_left,
                                   Scratch* scratch) const;

@@ -92,6 +92,11 @@ VectorFinder::Order VectorFinder::ordered(const int64_t* packed_sums, size_t bin
   return order;
 }
 
+std::vector<uint32_t> VectorFinder::category_order(const int64_t* packed_sums,
+                                                   size_t position) const {
+  return ordered(packed_sums, bins_.value_bins((*features_)[position])).bins;
+}
+
 // Each category against the rest.
 VectorFinder::Candidate VectorFinder::scan_one_vs_rest(const Leaf& leaf, const VectorSums& sums,
                                                        const Order& order, int64_t* left) const {
@@ -135,14 +140,7 @@ std::vector<uint8_t> VectorFinder::right_bins(const Scan& node, size_t position,
   const uint32_t feature = (*features_)[position];
   const Candidate& candidate = node.candidates[position];
   const size_t bins = bins_.value_bins(feature);
-  const bool few = node.leaf->hist < 0;
-  if (few) collect(node.rows, feature, scratch);
-  const Order order = ordered(
-      few ? scratch->few_sums.data() : histograms_.feature(node.leaf->hist, position), bins);
-  if (few) {
-    std::fill(scratch->few_sums.begin(), scratch->few_sums.end(), 0);
-    std::fill(scratch->touched.begin(), scratch->touched.end(), 0);
-  }
+  const Order order = ordered(feature_sums(node, position, scratch), bins);
   std::vector<uint8_t> right(bins, heavier_left ? 0 : 1);
   const bool one_vs_rest = order.bins.size() <= rules_.categories.one_vs_rest;
   for (size_t i = 0; i < order.bins.size(); ++i)

@@ -102,10 +102,20 @@ void Histograms::acquire_for_children(Leaf* parent) {
 
 void Histograms::release_unused(const Leaf& parent) {
   for (Leaf* child : {parent.left, parent.right})
-    if (!child->split.found() || crowded())
-      child->hist = -1;  // not needed again, or its children are searched without one
+    if (!child->split.found()) child->hist = -1;
+  release_slots(parent);
+}
+
+void Histograms::release_slots(const Leaf& parent) {
+  for (Leaf* child : {parent.left, parent.right})
+    if (crowded()) child->hist = -1;
   for (const int slot : {parent.hist, parent.spare})
     if (slot >= 0 && parent.left->hist != slot && parent.right->hist != slot) free_.push_back(slot);
+}
+
+void Histograms::release(Leaf* leaf) {
+  if (leaf->hist >= 0) free_.push_back(leaf->hist);
+  leaf->hist = -1;
 }
 
 void Histograms::clear(int64_t* hist, size_t first, size_t last) const {

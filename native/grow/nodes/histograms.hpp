@@ -37,6 +37,10 @@ class Histograms {
   void acquire_for_children(Leaf* parent);
   // Releases the slots of a leaf that its children do not need, after their splits were found.
   void release_unused(const Leaf& parent);
+  // Releases the slots of a leaf that its children do not have. With too many slots in use, the
+  // children lose theirs, too.
+  void release_slots(const Leaf& parent);
+  void release(Leaf* leaf);
 
   size_t groups() const { return used_.size(); }
   size_t lanes() const { return lanes_; }

@@ -23,6 +23,9 @@ struct Split {
   std::vector<uint8_t> right_bins;   // of a categorical feature: 1 for each bin that goes right
 
   bool found() const { return gain > 0.0 || forced; }
+  bool goes_left(size_t value_bin) const {
+    return right_bins.empty() ? value_bin <= bin : right_bins[value_bin] == 0;
+  }
 };
 
 struct Leaf {

@@ -36,16 +36,15 @@ void HistogramSearch<F>::start_tree(Workers& team, Leaf* root) {
 }
 
 template <ScansHistograms F>
-void HistogramSearch<F>::search_children(Workers& team, size_t worker, Leaf* parent) {
-  const F& finder = this->finder_;
+typename HistogramSearch<F>::Job HistogramSearch<F>::job_of_children(Leaf* parent) const {
+  const size_t few_rows = this->finder_.few_rows();
   Leaf* small = parent->left->rows() <= parent->right->rows() ? parent->left : parent->right;
   Leaf* large = small == parent->left ? parent->right : parent->left;
   Job job;
-  if (parent->hist >= 0 && large->rows() > finder.few_rows()) {
+  if (parent->hist >= 0 && large->rows() > few_rows) {
     large->hist = parent->hist;
     job.sibling = large;
-    if (!finder.splittable(*large) && !finder.splittable(*small)) return;
-    if (small->rows() <= histograms_.few_to_remove(finder.few_rows())) {
+    if (small->rows() <= histograms_.few_to_remove(few_rows)) {
       job.few[0] = small;
       job.remove_few = true;
     } else {
@@ -56,6 +55,15 @@ void HistogramSearch<F>::search_children(Workers& team, size_t worker, Leaf* par
     job.few[0] = small;
     job.few[1] = large;
   }
+  return job;
+}
+
+template <ScansHistograms F>
+void HistogramSearch<F>::search_children(Workers& team, size_t worker, Leaf* parent) {
+  const Job job = job_of_children(parent);
+  if (job.sibling != nullptr && !this->finder_.splittable(*parent->left) &&
+      !this->finder_.splittable(*parent->right))
+    return;
   search(team, worker, job);
 }
 

@@ -38,6 +38,8 @@ class HistogramSearch : public FinderSearch<F> {
     Scan* of_few_rows[2] = {};
     size_t n_histograms = 0, n_few_rows = 0;
   };
+  // Assigns the slots of a leaf to those of its children that have many rows.
+  Job job_of_children(Leaf* parent) const;
   // Computes the histograms of the leaves, and scans the nodes.
   void compute(Workers& team, size_t worker, const Job& job, const Scans& scans);
 

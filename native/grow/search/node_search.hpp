@@ -71,6 +71,26 @@ concept ScansSparseHistograms =
       finder.scan_block(node, block);
     };
 
+// Candidates for all leaves of a depth at once: the scores of every cut of a feature in a leaf.
+template <class F>
+concept ScoresCuts = ScansHistograms<F> &&
+                     requires(const F& finder, const Leaf& leaf, const typename F::Scan& node,
+                              size_t position, const CutSums& sums, typename F::Scratch* scratch,
+                              const int64_t* packed_sums, double* scores, Split* split) {
+                       { finder.needs_scan(leaf) } -> std::same_as<bool>;
+                       { finder.unsplit_score(leaf) } -> std::same_as<double>;
+                       {
+                         finder.feature_sums(node, position, scratch)
+                       } -> std::same_as<const int64_t*>;
+                       {
+                         finder.category_order(packed_sums, position)
+                       } -> std::same_as<std::vector<uint32_t>>;
+                       finder.add_scores(node, sums, 0.0, scratch, scores, scores);
+                       { finder.exceeds_min_gain(0.0) } -> std::same_as<bool>;
+                       { finder.heavier_left(leaf, packed_sums) } -> std::same_as<bool>;
+                       { finder.complete(node, packed_sums, scratch, split) } -> std::same_as<bool>;
+                     };
+
 // Candidates of the feature at a position, from the rows of a node sorted by it.
 template <class F>
 concept ScansSortedRows =

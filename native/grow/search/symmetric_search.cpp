@@ -3,63 +3,89 @@
 #include <algorithm>
 #include <cmath>
 
-#include "grow/finders/category_order.hpp"
+#include "grow/finders/gradient_finder.hpp"
+#include "grow/finders/vector_finder.hpp"
 
 namespace stagewise {
 
-void SymmetricSearch::start_tree(Workers& team, Leaf* root) {
-  histograms_.use_features(sampler_.features());
-  root->hist = histograms_.acquire();
+template <ScoresCuts F>
+void SymmetricSearch<F>::start_tree(Workers& team, Leaf* root) {
+  this->histograms_.use_features(this->sampler_.features());
+  if (root->rows() <= this->finder_.few_rows()) return;
+  root->hist = this->histograms_.acquire();
   Job job;
   job.built = root;
-  compute(team, 0, job, {});
+  this->compute(team, 0, job, {});
 }
 
-void SymmetricSearch::build_child_histograms(Workers& team, Leaf* parent) {
-  Leaf* small = parent->left->rows() <= parent->right->rows() ? parent->left : parent->right;
-  Leaf* large = small == parent->left ? parent->right : parent->left;
-  large->hist = parent->hist;
-  small->hist = parent->spare;
-  Job job;
-  job.built = small;
-  job.sibling = large;
-  compute(team, 0, job, {});
+template <ScoresCuts F>
+void SymmetricSearch<F>::build_child_histograms(Workers& team, Leaf* parent) {
+  const Job job = this->job_of_children(parent);
+  if (job.sibling != nullptr) this->compute(team, 0, job, {});
+  this->histograms_.release_slots(*parent);
+}
+
+template <ScoresCuts F>
+double SymmetricSearch<F>::penalty(size_t position) const {
+  if constexpr (requires { this->finder_.penalty(0); })
+    return this->finder_.penalty(feature_at(position));
+  return 0.0;
+}
+
+template <ScoresCuts F>
+const int64_t* SymmetricSearch<F>::missing_sums(size_t position, const int64_t* packed_sums) const {
+  const uint32_t feature = feature_at(position);
+  if (!bins_.has_missing(feature)) return nullptr;
+  const size_t lanes = this->histograms_.lanes();
+  const int64_t* const sums = packed_sums + bins_.value_bins(feature) * lanes;
+  const bool any = std::any_of(sums, sums + lanes, [](int64_t sum) { return sum != 0; });
+  return any ? sums : nullptr;
 }
 
 // Of a categorical feature: its bins, sorted by the sums of all leaves; else empty.
-std::vector<uint32_t> SymmetricSearch::order_of(const std::vector<Leaf*>& leaves,
-                                                size_t position) const {
-  const uint32_t feature = sampler_.features()[position];
+template <ScoresCuts F>
+std::vector<uint32_t> SymmetricSearch<F>::order_of(const Level& level, size_t position,
+                                                   Scratch* scratch) const {
+  const uint32_t feature = feature_at(position);
   if (!bins_.coding(feature).categorical()) return {};
-  std::vector<int64_t> packed_sums(bins_.value_bins(feature), 0);
-  for (const Leaf* leaf : leaves)
-    for (size_t b = 0; b < packed_sums.size(); ++b)
-      packed_sums[b] += histograms_.feature(leaf->hist, position)[b];
-  return ordered_bins(packed_sums.data(), packed_sums.size(), finder_.category_smoothing());
+  std::vector<int64_t> total(bins_.value_bins(feature) * this->histograms_.lanes(), 0);
+  for (const LevelLeaf& leaf : level) {
+    const int64_t* const own = this->finder_.feature_sums(leaf.node, position, scratch);
+    for (size_t i = 0; i < total.size(); ++i) total[i] += own[i];
+  }
+  return this->finder_.category_order(total.data(), position);
 }
 
-SymmetricSearch::CommonCut SymmetricSearch::best_cut(const std::vector<Scan>& nodes,
-                                                     const std::vector<Leaf*>& leaves,
-                                                     size_t position) const {
-  const uint32_t feature = sampler_.features()[position];
-  const std::vector<uint32_t> order = order_of(leaves, position);
+template <ScoresCuts F>
+typename SymmetricSearch<F>::CommonCut SymmetricSearch<F>::best_cut(const Level& level,
+                                                                    size_t position,
+                                                                    Scratch* scratch) const {
+  const uint32_t feature = feature_at(position);
+  const std::vector<uint32_t> order = order_of(level, position, scratch);
   const bool categorical = bins_.coding(feature).categorical();
+  const size_t lanes = this->histograms_.lanes();
   const size_t cuts = categorical ? order.size() : bins_.value_bins(feature);
   std::vector<double> right(cuts, 0.0), left(cuts, 0.0);
-  std::vector<int64_t> ordered(cuts);
+  std::vector<int64_t> ordered(categorical ? cuts * lanes : 0);
   bool any_missing = false;
-  for (size_t i = 0; i < leaves.size(); ++i) {
-    BinSums sums;
+  for (const LevelLeaf& leaf : level) {
+    if (!this->finder_.needs_scan(*leaf.node.leaf)) {
+      for (size_t k = 0; k < cuts; ++k) right[k] += leaf.unsplit;
+      for (size_t k = 0; k < cuts; ++k) left[k] += leaf.unsplit;
+      continue;
+    }
+    CutSums sums;
     sums.feature = feature;
-    sums.packed_sums = histograms_.feature(leaves[i]->hist, position);
+    sums.packed_sums = this->finder_.feature_sums(leaf.node, position, scratch);
     sums.bins = cuts;
-    if (bins_.has_missing(feature)) sums.missing_sum = sums.packed_sums[bins_.value_bins(feature)];
-    any_missing = any_missing || sums.missing_sum != 0;
+    sums.missing = missing_sums(position, sums.packed_sums);
+    any_missing = any_missing || sums.missing != nullptr;
     if (categorical) {
-      for (size_t k = 0; k < cuts; ++k) ordered[k] = sums.packed_sums[order[k]];
+      for (size_t k = 0; k < cuts; ++k)
+        std::copy_n(sums.packed_sums + order[k] * lanes, lanes, ordered.data() + k * lanes);
       sums.packed_sums = ordered.data();
     }
-    finder_.add_scores(nodes[i], sums, right.data(), left.data());
+    this->finder_.add_scores(leaf.node, sums, leaf.unsplit, scratch, right.data(), left.data());
   }
   CommonCut best;
   for (const bool to_left : {false, true}) {
@@ -71,14 +97,15 @@ SymmetricSearch::CommonCut SymmetricSearch::best_cut(const std::vector<Scan>& no
   return best;
 }
 
-SymmetricSearch::CommonCut SymmetricSearch::best_cut(Workers& team, const std::vector<Scan>& nodes,
-                                                     const std::vector<Leaf*>& leaves) const {
-  const size_t n = sampler_.features().size();
+template <ScoresCuts F>
+typename SymmetricSearch<F>::CommonCut SymmetricSearch<F>::best_cut(Workers& team,
+                                                                    const Level& level) {
+  const size_t n = this->sampler_.features().size();
   std::vector<CommonCut> cuts(n);
-  team.run(n, [&](size_t position, int) {
-    if (!nodes[0].allows(position)) return;
-    cuts[position] = best_cut(nodes, leaves, position);
-    cuts[position].score -= finder_.penalty(sampler_.features()[position]);
+  team.run(n, [&](size_t position, int member) {
+    if (!level[0].node.allows(position)) return;
+    cuts[position] = best_cut(level, position, &this->workspace_in(team, 0, member)->scratch);
+    cuts[position].score -= penalty(position);
   });
   CommonCut best;
   for (const CommonCut& cut : cuts)
@@ -87,13 +114,15 @@ SymmetricSearch::CommonCut SymmetricSearch::best_cut(Workers& team, const std::v
 }
 
 // order: of the bins of a categorical feature.
-Split SymmetricSearch::split_at(const CommonCut& best, const std::vector<uint32_t>& order) const {
+template <ScoresCuts F>
+Split SymmetricSearch<F>::split_at(const CommonCut& best,
+                                   const std::vector<uint32_t>& order) const {
   Split split;
-  split.feature = sampler_.features()[best.position];
+  split.feature = feature_at(best.position);
   split.bin = static_cast<uint32_t>(best.cut);
   split.next_bin = split.bin + 1;
   split.missing_left = best.missing_left;
-  split.forced = true;  // its gain in this leaf may be 0
+  split.forced = true;  // its gain in a leaf may be 0
   if (bins_.coding(split.feature).categorical()) {
     split.right_bins.assign(bins_.value_bins(split.feature), 1);
     for (size_t k = 0; k <= best.cut; ++k) split.right_bins[order[k]] = 0;
@@ -101,26 +130,60 @@ Split SymmetricSearch::split_at(const CommonCut& best, const std::vector<uint32_
   return split;
 }
 
-bool SymmetricSearch::split_level(Workers& team, const std::vector<Leaf*>& leaves) {
-  std::vector<Scan> nodes(leaves.size());
+// The common split in one leaf: values that the leaf does not have go to the heavier side. Not
+// found if a side has too few rows.
+template <ScoresCuts F>
+Split SymmetricSearch<F>::split_leaf(const Scan& node, const CommonCut& best, Split split,
+                                     Scratch* scratch) const {
+  const size_t lanes = this->histograms_.lanes();
+  const int64_t* const packed_sums = this->finder_.feature_sums(node, best.position, scratch);
+  std::vector<int64_t> left(lanes, 0);
+  const auto add = [&](const int64_t* sums) {
+    for (size_t lane = 0; lane < lanes; ++lane) left[lane] += sums[lane];
+  };
+  for (size_t b = 0; b < bins_.value_bins(split.feature); ++b)
+    if (split.goes_left(b)) add(packed_sums + b * lanes);
+  const bool heavier_left = this->finder_.heavier_left(*node.leaf, left.data());
+  const int64_t* const missing = missing_sums(best.position, packed_sums);
+  if (missing == nullptr) {
+    split.missing_left = heavier_left;
+  } else if (split.missing_left) {
+    add(missing);
+  }
+  for (size_t b = 0; b < split.right_bins.size(); ++b) {
+    const int64_t* const sums = packed_sums + b * lanes;
+    if (std::all_of(sums, sums + lanes, [](int64_t sum) { return sum == 0; }))
+      split.right_bins[b] = heavier_left ? 0 : 1;
+  }
+  this->finder_.complete(node, left.data(), scratch, &split);
+  return split;
+}
+
+template <ScoresCuts F>
+bool SymmetricSearch<F>::split_level(Workers& team, const std::vector<Leaf*>& leaves) {
+  Level level(leaves.size());
   double unsplit = 0.0;
   for (size_t i = 0; i < leaves.size(); ++i) {
-    begin(*leaves[i], &nodes[i]);
-    unsplit += finder_.unsplit_score(*leaves[i]);
+    this->begin(*leaves[i], &level[i].node);
+    level[i].unsplit = this->finder_.unsplit_score(*leaves[i]);
+    unsplit += level[i].unsplit;
   }
-  const CommonCut best = best_cut(team, nodes, leaves);
+  const CommonCut best = best_cut(team, level);
   const double gain = best.score - unsplit;
-  if (!(gain > kRelativeGain * std::abs(best.score)) || !finder_.exceeds_min_gain(gain))
+  if (!(gain > kRelativeGain * std::abs(best.score)) || !this->finder_.exceeds_min_gain(gain))
     return false;
 
-  const std::vector<uint32_t> order = order_of(leaves, best.position);
+  Scratch* const scratch = &this->workspaces_[0].scratch;
+  const Split common = split_at(best, order_of(level, best.position, scratch));
   bool any = false;
   for (size_t i = 0; i < leaves.size(); ++i) {
-    Split split = split_at(best, order);
-    any = finder_.complete(nodes[i], best.position, &workspaces_[0].scratch, &split) || any;
-    leaves[i]->split = std::move(split);
+    leaves[i]->split = split_leaf(level[i].node, best, common, scratch);
+    any = any || leaves[i]->split.found();
   }
   return any;
 }
+
+template class SymmetricSearch<GradientFinder>;
+template class SymmetricSearch<VectorFinder>;
 
 }  // namespace stagewise

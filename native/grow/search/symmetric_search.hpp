@@ -1,27 +1,49 @@
 // Symmetric (oblivious) trees: one split for all leaves of a depth. The score of a candidate is the
 // sum of its scores in all leaves; a leaf in which a side would have too few rows counts without a
 // split, and is not split. Categories are sorted by the sums of all leaves.
+//
+// A finder scores all cuts of one feature in one leaf; the sums over the leaves, and the choice, do
+// not depend on how many outputs a leaf has.
 #pragma once
 
-#include "grow/finders/gradient_finder.hpp"
 #include "grow/search/histogram_search.hpp"
 
 namespace stagewise {
 
-class SymmetricSearch final : public HistogramSearch<GradientFinder> {
+// What growing a symmetric tree needs, for any finder.
+class DepthSearch {
  public:
-  SymmetricSearch(const GradientFinder& finder, const RowPartition& rows,
-                  const FeatureSampler& sampler, int threads, Histograms& histograms,
-                  const Bins& bins)
-      : HistogramSearch(finder, rows, sampler, threads, histograms), bins_(bins) {}
+  virtual ~DepthSearch() = default;
+
+  // Computes the histograms of the children of a leaf, after its rows were partitioned.
+  virtual void build_child_histograms(Workers& team, Leaf* parent) = 0;
+  // Sets the splits of the leaves to the best common one. Returns false if there is none.
+  virtual bool split_level(Workers& team, const std::vector<Leaf*>& leaves) = 0;
+};
+
+// Instantiated in symmetric_search.cpp.
+template <ScoresCuts F>
+class SymmetricSearch final : public HistogramSearch<F>, public DepthSearch {
+ public:
+  SymmetricSearch(const F& finder, const RowPartition& rows, const FeatureSampler& sampler,
+                  int threads, Histograms& histograms, const Bins& bins)
+      : HistogramSearch<F>(finder, rows, sampler, threads, histograms), bins_(bins) {}
 
   // Builds the histogram of the root; its split is found by split_level().
   void start_tree(Workers& team, Leaf* root) override;
-  void build_child_histograms(Workers& team, Leaf* parent);
-  // Sets the splits of the leaves to the best common one. Returns false if there is none.
-  bool split_level(Workers& team, const std::vector<Leaf*>& leaves);
+  void build_child_histograms(Workers& team, Leaf* parent) override;
+  bool split_level(Workers& team, const std::vector<Leaf*>& leaves) override;
 
  private:
+  using typename HistogramSearch<F>::Job;
+  using typename HistogramSearch<F>::Scan;
+  using typename HistogramSearch<F>::Scratch;
+
+  struct LevelLeaf {
+    Scan node;
+    double unsplit;  // its score without a split
+  };
+  using Level = std::vector<LevelLeaf>;
   struct CommonCut {
     double score = kNoSplit;  // of all leaves
     size_t position = 0;      // of the feature
@@ -29,12 +51,15 @@ class SymmetricSearch final : public HistogramSearch<GradientFinder> {
     bool missing_left = false;
   };
 
-  std::vector<uint32_t> order_of(const std::vector<Leaf*>& leaves, size_t position) const;
-  CommonCut best_cut(const std::vector<Scan>& nodes, const std::vector<Leaf*>& leaves,
-                     size_t position) const;
-  CommonCut best_cut(Workers& team, const std::vector<Scan>& nodes,
-                     const std::vector<Leaf*>& leaves) const;
+  uint32_t feature_at(size_t position) const { return this->sampler_.features()[position]; }
+  double penalty(size_t position) const;
+  // The sums of the missing values, or null if there are none. packed_sums: of all bins.
+  const int64_t* missing_sums(size_t position, const int64_t* packed_sums) const;
+  std::vector<uint32_t> order_of(const Level& level, size_t position, Scratch* scratch) const;
+  CommonCut best_cut(const Level& level, size_t position, Scratch* scratch) const;
+  CommonCut best_cut(Workers& team, const Level& level);
   Split split_at(const CommonCut& best, const std::vector<uint32_t>& order) const;
+  Split split_leaf(const Scan& node, const CommonCut& best, Split split, Scratch* scratch) const;
 
   const Bins& bins_;
 };
