@@ -13,6 +13,7 @@ import stagewise
 from estimators.tables import make_table, quick
 from stagewise import (
     Dart,
+    FeatureSampling,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     SplitSearch,
@@ -174,6 +175,7 @@ def test_other_estimators_refuse_several_targets(table):
 
 # ---- vector leaves -----------------------------------------------------------------------------
 
+SYMMETRIC = {"grow_policy": "symmetric", "max_depth": 4}
 FITS = {
     "targets": (Regressor, "numbers", {}),
     "medians": (Regressor, "numbers", {"loss": "absolute_error"}),
@@ -191,6 +193,27 @@ FITS = {
     "categories": (Classifier, "many", {"categorical_features": [1]}),
     "depth-wise": (Regressor, "numbers", {"grow_policy": "depth_wise", "max_depth": 3}),
     "groups": (Regressor, "numbers", {"interaction_cst": "pairwise"}),
+    "symmetric": (Regressor, "numbers", SYMMETRIC),
+    "symmetric classes": (Classifier, "many", SYMMETRIC),
+    "symmetric, categories": (Classifier, "many", {**SYMMETRIC, "categorical_features": [1]}),
+    "symmetric, quantiles": (Regressor, "numbers", {**SYMMETRIC, "loss": "quantile"}),
+    "symmetric, drawn rows and features": (
+        Classifier,
+        "many",
+        {
+            **SYMMETRIC,
+            "sampling": "mvs",
+            "subsample": 0.5,
+            "max_features": FeatureSampling(per_tree=0.8, per_level=0.6),
+        },
+    ),
+    "symmetric, dropout and penalties": (
+        Classifier,
+        "many",
+        {**SYMMETRIC, "dropout": Dart(rate=0.4), "l1_regularization": 0.5, "max_step": 0.4},
+    ),
+    "symmetric, groups": (Regressor, "numbers", {**SYMMETRIC, "interaction_cst": "pairwise"}),
+    "symmetric, many bins": (Regressor, "numbers", {**SYMMETRIC, "max_bins": 400}),
     "penalties": (Classifier, "many", {"l1_regularization": 0.5, "max_step": 0.4}),
     "many bins": (Regressor, "numbers", {"max_bins": 400}),
 }
@@ -239,7 +262,20 @@ def test_a_continued_fit_equals_the_uninterrupted_one(table, name, tmp_path):
         assert way.fingerprint() == fit(name, table).fingerprint()
 
 
-@pytest.mark.parametrize("name", ["targets", "medians", "classes", "categories", "many bins"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "targets",
+        "medians",
+        "classes",
+        "categories",
+        "many bins",
+        "symmetric",
+        "symmetric classes",
+        "symmetric, categories",
+        "symmetric, many bins",
+    ],
+)
 def test_weights_equal_repeated_rows(table, name):
     kind, target, params = FITS[name]
     weight = np.arange(ROWS) % 3
@@ -255,11 +291,12 @@ def test_weights_equal_repeated_rows(table, name):
     assert absent.fingerprint() == ones.fingerprint()
 
 
+@pytest.mark.parametrize("growth", [{}, SYMMETRIC], ids=["best-first", "symmetric"])
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
-def test_identical_targets_give_the_model_of_one(table, loss):
+def test_identical_targets_give_the_model_of_one(table, loss, growth):
     y = power_of_two_spread(table.number)
-    one = quick(Regressor, loss=loss).fit(table.X, y)
-    same = quick(Regressor, loss=loss, leaves="vector").fit(table.X, np.c_[y, y, y])
+    one = quick(Regressor, loss=loss, **growth).fit(table.X, y)
+    same = quick(Regressor, loss=loss, **growth, leaves="vector").fit(table.X, np.c_[y, y, y])
     for k in range(3):
         np.testing.assert_allclose(same.predict(table.X)[:, k], one.predict(table.X), rtol=1e-9)
 
@@ -288,7 +325,6 @@ def test_early_stopping_cross_validation_and_out_of_bag_rows(table, name):
 
 NOT_WITH_VECTORS = {
     "split": {"split": "exact"},
-    "grow_policy": {"grow_policy": "symmetric"},
     "random_thresholds": {"split": SplitSearch(random_thresholds=True)},
     "forced_splits": {"split": SplitSearch(forced_splits={"feature": 0, "threshold": 1.0})},
     "path_smoothing": {"path_smoothing": 1.0},
@@ -301,6 +337,8 @@ NOT_WITH_VECTORS = {
 def test_options_that_vector_leaves_do_not_support_are_refused(table, name):
     with pytest.raises(InvalidParameterError, match=rf"leaves='vector'.*{name} must be"):
         fit("targets", table, **NOT_WITH_VECTORS[name])
+    with pytest.raises(InvalidParameterError, match=rf"(symmetric|vector)'.*{name} must be"):
+        fit("symmetric", table, **NOT_WITH_VECTORS[name])
 
 
 @pytest.mark.parametrize(("kind", "target"), [(Regressor, "number"), (Classifier, "two")])

@@ -270,18 +270,26 @@ def test_combinations_are_found_on_a_sample_of_the_rows(monkeypatch) -> None:
     assert (2, 3) in [s.sources for s in model.model_.features.target_encodings]
 
 
-@pytest.mark.parametrize("leaves", ["constant", "vector"])
-def test_several_targets_have_separate_encodings(leaves, tmp_path) -> None:
+@pytest.mark.parametrize(
+    "trees",
+    [
+        {"leaves": "constant"},
+        {"leaves": "vector"},
+        {"leaves": "vector", "grow_policy": "symmetric"},
+    ],
+    ids=["constant", "vector", "symmetric vector"],
+)
+def test_several_targets_have_separate_encodings(trees, tmp_path) -> None:
     X, y = shops(2000)
     targets = np.column_stack([y, 2.0 * np.roll(y, 1) + 5.0])
-    model = fit(X, targets, leaves=leaves)
+    model = fit(X, targets, **trees)
     assert len(model.model_.features.target_encodings[0].values) == 2
-    part = fit(X, targets, leaves=leaves, n_estimators=9, warm_start=True)
+    part = fit(X, targets, **trees, n_estimators=9, warm_start=True)
     part.set_params(n_estimators=FAST["n_estimators"]).fit(X, targets)
     assert part.fingerprint() == model.fingerprint()
     model.save(tmp_path / "model.stgw")
     again = stagewise.load(tmp_path / "model.stgw")
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    plain = fit(X, targets, leaves=leaves, category_encoding="sets")
+    plain = fit(X, targets, **trees, category_encoding="sets")
     errors = [np.mean((m.predict(X)[:, 0] - y) ** 2) for m in (model, plain)]
     assert errors[0] < errors[1]

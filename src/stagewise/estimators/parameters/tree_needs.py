@@ -34,10 +34,9 @@ NEEDS: Mapping[tuple[str, str], tuple[str, Mapping[str, tuple[Any, ...]]]] = Map
             },
         ),
         ("leaves", "vector"): (
-            "grows trees from histograms of all outputs, leaf by leaf and without bounds",
+            "grows trees from histograms of all outputs, without bounds",
             {
                 "split__method": ("histogram",),
-                "grow_policy": ("best_first", "depth_wise"),
                 "split__random_thresholds": (False,),
                 "split__forced_splits": (None,),
                 "path_smoothing": (0.0,),
