@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/interrupt.hpp"
+
 namespace stagewise {
 namespace {
 
@@ -218,7 +220,9 @@ const int64_t* VectorFinder::feature_sums(const Scan& node, size_t position,
   if (node.leaf->hist >= 0) return histograms_.feature(node.leaf->hist, position);
   const uint32_t feature = (*features_)[position];
   std::fill_n(scratch->all_sums.data(), (bins_.value_bins(feature) + 1) * lanes_, 0);
-  add_rows(node.rows, feature, scratch->all_sums.data());
+  for_each_block(node.rows.n, [&](size_t begin, size_t end) {
+    add_rows(node.rows.part(begin, end - begin), feature, scratch->all_sums.data());
+  });
   return scratch->all_sums.data();
 }
 

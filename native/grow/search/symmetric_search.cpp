@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/interrupt.hpp"
 #include "grow/finders/gradient_finder.hpp"
 #include "grow/finders/vector_finder.hpp"
 
@@ -69,6 +70,7 @@ typename SymmetricSearch<F>::CommonCut SymmetricSearch<F>::best_cut(const Level&
   std::vector<int64_t> ordered(categorical ? cuts * lanes : 0);
   bool any_missing = false;
   for (const LevelLeaf& leaf : level) {
+    check_interrupt();
     if (!this->finder_.needs_scan(*leaf.node.leaf)) {
       for (size_t k = 0; k < cuts; ++k) right[k] += leaf.unsplit;
       for (size_t k = 0; k < cuts; ++k) left[k] += leaf.unsplit;
