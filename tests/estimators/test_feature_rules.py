@@ -162,6 +162,36 @@ def test_names_positions_and_lists_mean_the_same():
     assert len(prints) == 1
 
 
+def features_of_paths(tree):
+    """Return the set of features above each leaf."""
+    paths, todo = [], [(0, frozenset())]
+    while todo:
+        node, used = todo.pop()
+        if tree.feature[node] < 0:
+            paths.append(used)
+            continue
+        used |= {int(tree.feature[node])}
+        todo += [(tree.left[node], used), (tree.right[node], used)]
+    return paths
+
+
+@pytest.mark.parametrize("leaves", ["constant", "vector"])
+def test_symmetric_trees_with_unsplit_leaves_keep_interaction_constraints(leaves):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(300, 3)).round(1)
+        y = X[:, 0] + (X[:, 1] + X[:, 2]) * (X[:, 0] > 0) + 0.1 * rng.normal(size=300)
+        model = GradientBoostingRegressor(
+            n_estimators=20,
+            leaves=leaves,
+            grow_policy="symmetric",
+            max_depth=4,
+            interaction_cst=[[0, 1], [0, 2]],
+        ).fit(X, np.c_[y, y**2] if leaves == "vector" else y)
+        for tree in model.model_.ensemble.trees:
+            assert not any({1, 2} <= used for used in features_of_paths(tree))
+
+
 @pytest.mark.parametrize(("cst", "most"), [("no_interactions", 1), ("pairwise", 2)])
 def test_interaction_constraints_by_word(cst, most):
     X, y = make_frame(4)

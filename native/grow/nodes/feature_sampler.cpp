@@ -95,6 +95,13 @@ void FeatureSampler::draw_by_weight(size_t wanted, uint64_t key,
   }
 }
 
+void FeatureSampler::exclude(const Leaf& leaf, std::vector<uint8_t>* among) const {
+  if (!constraints_.groups()) return;
+  const std::vector<uint8_t> may = constraints_.allowed(leaf.region);
+  for (size_t i = 0; i < among->size(); ++i)
+    if (may[features_[i]] == 0) (*among)[i] = 0;
+}
+
 // Per position in features_; empty: all.
 std::vector<uint8_t> FeatureSampler::allowed(const Leaf& leaf, size_t attempt) const {
   if (leaf.forced_split >= 0) {
@@ -110,11 +117,7 @@ std::vector<uint8_t> FeatureSampler::allowed(const Leaf& leaf, size_t attempt) c
   const uint64_t node = draw_key(seed_, Draw::features, tree_number_, 2);
   std::vector<uint8_t> some(features_.size(), 1);
   draw_some(rules_.max_features_per_level, draw(level, static_cast<uint64_t>(leaf.depth)), &some);
-  if (constraints_.groups()) {
-    const std::vector<uint8_t> may = constraints_.allowed(leaf.region);
-    for (size_t i = 0; i < some.size(); ++i)
-      if (may[features_[i]] == 0) some[i] = 0;
-  }
+  exclude(leaf, &some);
   draw_some(rules_.max_features, draw(node, leaf.path), &some, attempt);
   return some;
 }

@@ -17,6 +17,8 @@ class FeatureSampler {
   const std::vector<uint32_t>& features() const { return features_; }  // of this tree, increasing
   // Per position in features(); empty: all. attempt: the number of samples without a split before.
   std::vector<uint8_t> allowed(const Leaf& leaf, size_t attempt = 0) const;
+  // Clears the positions of features that the constraints exclude in a leaf.
+  void exclude(const Leaf& leaf, std::vector<uint8_t>* among) const;
   // Whether there are features that earlier attempts have not sampled.
   bool more(const Leaf& leaf, size_t attempt) const;
   // The share of the tree's features that is sampled for a node.

@@ -170,6 +170,8 @@ bool SymmetricSearch<F>::split_level(Workers& team, const std::vector<Leaf*>& le
     level[i].unsplit = this->finder_.unsplit_score(*leaves[i]);
     unsplit += level[i].unsplit;
   }
+  // A leaf that was not split at some depth has other features on its path.
+  for (const Leaf* leaf : leaves) this->sampler_.exclude(*leaf, &level[0].node.allowed);
   const CommonCut best = best_cut(team, level);
   const double gain = best.score - unsplit;
   if (!(gain > kRelativeGain * std::abs(best.score)) || !this->finder_.exceeds_min_gain(gain))
