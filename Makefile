@@ -21,7 +21,7 @@ EXTRAS   := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))[
 	print(*p["dependencies"], *sum((p["optional-dependencies"][e] for e in sys.argv[1:]), []), sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test accuracy explain bench stubs structure figures sanitize oom fuzz format clean
+.PHONY: help setup build demo test accuracy accuracy-tuned explain bench stubs structure figures sanitize oom fuzz format clean
 
 help: ## say what can be typed here
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,7 +42,11 @@ test: $(BUILT) $(PAGES) ## the whole test suite: pytest, ruff, mypy, clang-forma
 	$(BIN)/python -m pytest
 
 accuracy: $(BENCH)/.installed ## measure accuracy on the tables in DATA=folder against the peers
-	$(BENCH)/bin/python benchmarks/accuracy/run.py $(DATA)
+	$(BENCH)/bin/python benchmarks/accuracy/run.py $(DATA) $(ACCURACY_ARGS)
+
+accuracy-tuned: $(BENCH)/.installed ## tune CatBoost by 50 trials per table, and measure it (hours)
+	$(BENCH)/bin/python benchmarks/accuracy/tune_catboost.py $(DATA) $(TUNE_ARGS)
+	$(BENCH)/bin/python benchmarks/accuracy/run.py $(DATA) --contenders catboost-tuned
 
 explain: $(BENCH)/.installed ## measure Shapley values against the peers
 	$(BENCH)/bin/python benchmarks/explain/run.py $(EXPLAIN_ARGS)

@@ -1,36 +1,47 @@
-"""Measure accuracy on tables with categories (what ``make accuracy DATA=folder`` runs).
+"""Measure the accuracy of contenders on the tables of a folder (`make accuracy DATA=folder`).
 
-One idea: every (table, split, library, way) is one figure, stored at once in results.json and not
-measured again unless it is asked for; the page is made from that file.
+A figure is the loss of one contender on one split of one table, with the times of fit and predict.
+Each contender has one file in results/; a figure that is in it is not measured again, so a run can
+be interrupted. Tables run in parallel, each in a process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from libraries import LIBRARIES
-from tables import FEW_LEVELS, MANY_LEVELS, Table, read_table
 
-HERE = Path(__file__).parent
+__all__ = ["RESULTS", "Figure", "Store", "loss_of", "measure"]
+
+RESULTS = Path(__file__).parent / "results"
+TABLES = "tables.json"
 SPLITS = 3
-LABELS = {"stagewise": "**Stagewise**", "lightgbm": "LightGBM", "catboost": "CatBoost",
-          "scikit-learn": "scikit-learn HGB"}  # fmt: skip
-HEAD = """# Accuracy on tables with categories
+MOST_ROWS = 12_000
 
-Written by `make accuracy` from results.json; edits are overwritten. Mean held-out loss over those
-of three splits that all libraries have: log loss, or root mean square error as a share of the
-target's deviation. *As it comes*: no parameter is set. *Stopped*: up to 2000 rounds, the same fifth
-of the training rows says when to stop.
-"""
-JUDGE = {"many": "catboost", "few": "lightgbm"}
+
+@dataclass(frozen=True)
+class Figure:
+    """The loss of a contender on a split of a table, and its times in seconds."""
+
+    loss: float
+    fit_seconds: float
+    predict_seconds: float
+    version: str
 
 
 def loss_of(task: str, model: Any, X: Any, y: np.ndarray) -> float:
-    """Log loss, or the root of the mean square error as a share of the target's deviation."""
+    """Return the log loss, or the root mean squared error in standard deviations of y."""
     if task == "regression":
         return float(np.sqrt(np.mean((model.predict(X) - y) ** 2)) / y.std())
     p = np.clip(np.asarray(model.predict_proba(X), dtype=np.float64), 1e-15, 1.0)
@@ -38,94 +49,105 @@ def loss_of(task: str, model: Any, X: Any, y: np.ndarray) -> float:
     return float(-np.log(p[np.arange(len(y)), y]).mean())
 
 
-def measure(table: Table, library: str, way: str, split: int, threads: int) -> dict[str, float]:
-    train, test = list(table.splits(split + 1))[split]
-    valid = None
-    if way == "stopped":
-        held = np.zeros(len(train), dtype=bool)
-        held[np.random.default_rng(split).permutation(len(train))[: len(train) // 5]] = True
-        valid = (table.X.iloc[train[held]], table.y[train[held]])
-        train = train[~held]
-    fit = LIBRARIES[library]
-    model = fit(table.task, (table.X.iloc[train], table.y[train]), valid, threads)
-    return {"loss": loss_of(table.task, model, table.X.iloc[test], table.y[test])}
+@dataclass(frozen=True)
+class Store:
+    """Entries by name, in a file with one line for each."""
+
+    path: Path
+
+    def read(self) -> dict[str, Any]:
+        """Return all entries."""
+        return json.loads(self.path.read_text()) if self.path.exists() else {}
+
+    def add(self, entries: Mapping[str, Any]) -> None:
+        """Add entries; the file is replaced at once, so that an interrupted run loses none."""
+        found = self.read() | entries
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        draft = self.path.with_suffix(".new")
+        lines = [f"{json.dumps(name)}: {json.dumps(found[name])}" for name in sorted(found)]
+        draft.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        draft.replace(self.path)
 
 
-def shared_splits(results: dict[str, Any], name: str, way: str) -> list[int]:
-    """Return the splits that every library with any figure of the table has."""
-    having = [
-        {s for s in range(SPLITS) if f"{name}/{library}/{way}/{s}" in results} for library in LABELS
-    ]
-    return sorted(set.intersection(*(h for h in having if h))) if any(having) else []
+def measure(
+    folder: Path, name: str, missing: Sequence[tuple[str, int]], threads: int, most_rows: int
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Return the facts of a table, and its figures by contender.
 
+    Parameters
+    ----------
+    folder : Path
+        The folder of the tables.
+    name : str
+        The table.
+    missing : sequence of (contender, split)
+        The figures to measure.
+    threads : int
+        The threads of a fit.
+    most_rows : int
+        The largest number of rows of a table.
+    """
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    from contenders import CONTENDERS, Job, package_of
+    from tables import read_table
 
-def page(results: dict[str, Any]) -> str:
-    lines = [HEAD]
-    for way in ("as it comes", "stopped"):
-        for kind, every in (("many", MANY_LEVELS), ("few", FEW_LEVELS)):
-            names = [name for name in every if shared_splits(results, name, way)]
-            if not names:
-                continue
-            judge = JUDGE[kind]
-            heads = ["table", *LABELS.values(), f"against {LABELS[judge]}"]
-            lines += [f"## {way}: {kind} levels", "", f"| {' | '.join(heads)} |",
-                      "|---" * len(heads) + "|"]  # fmt: skip
-            ratios = []
-            for name in names:
-                cells, losses = [], {}
-                shared = shared_splits(results, name, way)
-                for library in LABELS:
-                    got = [results.get(f"{name}/{library}/{way}/{s}") for s in shared]
-                    found = [g for g in got if g]
-                    if not found:
-                        cells.append("–")
-                        continue
-                    losses[library] = float(np.mean([g["loss"] for g in found]))
-                    cells.append(f"{losses[library]:.4f}")
-                verdict = "–"
-                if "stagewise" in losses and judge in losses:
-                    ratio = losses["stagewise"] / losses[judge]
-                    ratios.append(ratio)
-                    verdict = f"{ratio - 1:+.2%}"
-                lines.append(f"| {name} | {' | '.join(cells)} | {verdict} |")
-            if ratios:
-                mean = float(np.exp(np.mean(np.log(ratios)))) - 1
-                wins = sum(r <= 1.0 for r in ratios)
-                lines.append(f"| all | | | | | {mean:+.2%}, better on {wins} of {len(ratios)} |")
-            lines.append("")
-    return "\n".join(lines)
+    warnings.simplefilter("ignore")
+    table = read_table(folder, name, most_rows)
+    found: dict[str, dict[str, Any]] = {}
+    for contender, split in missing:
+        train, test = table.split(split)
+        X, y = table.X.iloc[train], table.y[train]
+        job = Job(name, split, table.task, X, y, threads, seed=split)
+        start = time.perf_counter()
+        model = CONTENDERS[contender](job)
+        fitted = time.perf_counter()
+        loss = loss_of(table.task, model, table.X.iloc[test], table.y[test])
+        times = round(fitted - start, 4), round(time.perf_counter() - fitted, 4)
+        figure = Figure(loss, *times, version(package_of(contender)))
+        found.setdefault(contender, {})[f"{name}/{split}"] = asdict(figure)
+    return table.facts(), found
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("data", type=Path, help="folder with the tables and their index.json")
-    parser.add_argument("--only", nargs="+", default=[*MANY_LEVELS, *FEW_LEVELS])
-    parser.add_argument("--libraries", nargs="+", default=list(LIBRARIES))
-    parser.add_argument("--ways", nargs="+", default=["as it comes", "stopped"])
+    """Measure what is missing, and write the report."""
+    from contenders import CONTENDERS, TUNED, tuned_file
+    from tables import table_names
+
+    from report import write_report
+
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("data", type=Path, help="folder with tables and their index.json")
+    parser.add_argument("--only", nargs="+", help="names of tables")
+    usual = [name for name in CONTENDERS if name != TUNED]
+    parser.add_argument("--contenders", nargs="+", default=usual, choices=[*CONTENDERS])
     parser.add_argument("--splits", type=int, default=SPLITS)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--again", nargs="*", default=[], help="libraries to measure once more")
+    parser.add_argument("--rows", type=int, default=MOST_ROWS, help="most rows of a table")
+    parser.add_argument("--jobs", type=int, default=2, help="tables at once")
+    parser.add_argument("--threads", type=int, default=1, help="threads of each fit")
+    parser.add_argument("--again", action="store_true", help="measure known figures once more")
     args = parser.parse_args()
-    store = HERE / "results.json"
-    results: dict[str, Any] = json.loads(store.read_text()) if store.exists() else {}
-    for name in args.only:
-        table = read_table(args.data, name)
-        for way in args.ways:
-            for split in range(args.splits):
-                for library in args.libraries:
-                    key = f"{name}/{library}/{way}/{split}"
-                    if key in results and library not in args.again:
-                        continue
-                    results[key] = measure(table, library, way, split, args.threads)
-                    store.write_text(json.dumps(results, indent=1) + "\n")
-            losses = {
-                lib: np.mean([results[k]["loss"] for s in range(args.splits)
-                              if (k := f"{name}/{lib}/{way}/{s}") in results] or [np.nan])
-                for lib in LIBRARIES
-            }  # fmt: skip
-            shown = "  ".join(f"{lib} {loss:.4f}" for lib, loss in losses.items())
-            print(f"{name} ({way}): {shown}", flush=True)
-    (HERE / "RESULTS.md").write_text(page(results))
+    folder = RESULTS if args.rows == MOST_ROWS else RESULTS.with_name(f"results-{args.rows}")
+    stores = {c: Store(folder / f"{c}.json") for c in args.contenders}
+    known = {c: set() if args.again else set(store.read()) for c, store in stores.items()}
+    with ProcessPoolExecutor(args.jobs, get_context("spawn"), max_tasks_per_child=1) as pool:
+        waiting = {}
+        for name in reversed(args.only or table_names(args.data)):  # the largest first
+            missing = [
+                (c, s)
+                for s in range(args.splits)
+                for c in stores
+                if f"{name}/{s}" not in known[c] and (c != TUNED or tuned_file(name, s).exists())
+            ]
+            if missing:
+                job = pool.submit(measure, args.data, name, missing, args.threads, args.rows)
+                waiting[job] = name
+        for number, job in enumerate(as_completed(waiting), start=1):
+            facts, found = job.result()
+            Store(folder / TABLES).add({waiting[job]: facts})
+            for contender, figures in found.items():
+                stores[contender].add(figures)
+            print(f"{number} of {len(waiting)}: {waiting[job]}", flush=True)
+    print(write_report(folder))
 
 
 if __name__ == "__main__":
