@@ -57,6 +57,7 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
         .score_bound = score_bound,
         .score_bounds = score_bounds,
         .symmetric_scores = symmetric_scores,
+        .symmetric_scores_of_listed = symmetric_scores_of_listed,
         .scan_classes = scan_classes,
         .sweep_classes = sweep_classes,
         .scan_vectors = scan_vectors,

@@ -176,34 +176,69 @@ void offer(const Prefixes& p, size_t begin, size_t first, size_t last, const Sid
 
 size_t within(size_t x, size_t low, size_t high) { return x < low ? low : (x > high ? high : x); }
 
+Node symmetric_node(const ScanInput& in, const ScanRules& rules) {
+  return {side_of(in.total_sum), static_cast<int32_t>(__builtin_ceil(rules.min_hessian)),
+          in.direction, in.direction == 0 && rules.regularisation.plain(), rules};
+}
+
+// The scores of all cuts of a chunk; `unsplit` where a side is too light. missing: what goes left
+// besides the bins.
+void cut_scores(const Prefixes& p, const Side& missing, const Node& node, double unsplit,
+                double* out) {
+  const double l2 = node.rules.regularisation.l2;
+  for (size_t i = 0; i < p.n; ++i) {
+    const int32_t gl = p.gradient[i] + missing.gradient, hl = p.hessian[i] + missing.hessian;
+    const int32_t gr = node.all.gradient - gl, hr = node.all.hessian - hl;
+    const bool heavy = (hl >= node.min_hessian) & (hr >= node.min_hessian);
+    double score = 0.0;
+    if (node.plain) {
+      score = pair_score<double>(gl, hl, gr, hr, l2);
+    } else if (heavy) {
+      score = exact_score({gl, hl}, node);
+    }
+    out[i] = heavy && score > kNoSplit ? score : unsplit;
+  }
+}
+
 void symmetric_scores(const ScanInput& in, const ScanRules& rules, double unsplit, double* right,
                       double* left) {
-  const Node node{side_of(in.total_sum), static_cast<int32_t>(__builtin_ceil(rules.min_hessian)),
-                  in.direction, in.direction == 0 && rules.regularisation.plain(), rules};
-  const Side nothing{}, missing = side_of(in.missing_sum);
-  const double l2 = rules.regularisation.l2;
-  const auto add = [&](const Prefixes& p, const Side& side, double* out) {
-    for (size_t i = 0; i < p.n; ++i) {
-      const int32_t gl = p.gradient[i] + side.gradient, hl = p.hessian[i] + side.hessian;
-      const int32_t gr = node.all.gradient - gl, hr = node.all.hessian - hl;
-      const bool heavy = (hl >= node.min_hessian) & (hr >= node.min_hessian);
-      double score = 0.0;
-      if (node.plain) {
-        score = pair_score<double>(gl, hl, gr, hr, l2);
-      } else if (heavy) {
-        score = exact_score({gl, hl}, node);
-      }
-      out[i] += heavy && score > kNoSplit ? score : unsplit;
-    }
-  };
+  const Node node = symmetric_node(in, rules);
   int64_t sum = 0;
   Prefixes p;
+  alignas(64) double score[kScanChunk];
   for (size_t begin = 0; begin < in.bins; begin += kScanChunk) {
     const size_t n = in.bins - begin < kScanChunk ? in.bins - begin : kScanChunk;
     sum = prefix(in.packed_sums + begin, n, sum, &p);
-    add(p, nothing, right + begin);
-    add(p, in.missing_sum != 0 ? missing : nothing, left + begin);
+    cut_scores(p, Side{}, node, unsplit, score);
+    for (size_t i = 0; i < n; ++i) right[begin + i] += score[i];
+    if (left == nullptr) continue;
+    if (in.missing_sum != 0) cut_scores(p, side_of(in.missing_sum), node, unsplit, score);
+    for (size_t i = 0; i < n; ++i) left[begin + i] += score[i];
   }
+}
+
+// Between listed bins the sums do not change, so the scores are equal.
+void symmetric_scores_of_listed(const ScanInput& in, const uint32_t* listed, size_t n,
+                                const ScanRules& rules, double unsplit, double* right,
+                                double* left) {
+  const Node node = symmetric_node(in, rules);
+  int64_t packed_sums[kMostListed + 1];
+  packed_sums[0] = 0;  // before the first listed bin
+  for (size_t k = 0; k < in.bins; ++k) packed_sums[k + 1] = in.packed_sums[k];
+  Prefixes p;
+  prefix(packed_sums, in.bins + 1, 0, &p);
+  alignas(64) double score[kScanChunk];
+  const auto add = [&](double* out) {
+    for (size_t k = 0; k <= in.bins; ++k) {
+      const size_t last = k < in.bins ? listed[k] : n;
+      for (size_t i = k == 0 ? 0 : listed[k - 1]; i < last; ++i) out[i] += score[k];
+    }
+  };
+  cut_scores(p, Side{}, node, unsplit, score);
+  add(right);
+  if (left == nullptr) return;
+  if (in.missing_sum != 0) cut_scores(p, side_of(in.missing_sum), node, unsplit, score);
+  add(left);
 }
 
 ScanResult scan(const ScanInput& in, const ScanRules& rules) {

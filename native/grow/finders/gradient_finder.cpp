@@ -4,16 +4,25 @@
 #include <bit>
 
 namespace stagewise {
+namespace {
+
+// Of a leaf of a symmetric tree; with one bin for missing values they can be listed.
+constexpr size_t kFewOfDepth = kMostListed - 1;
+
+}  // namespace
 
 GradientFinder::GradientFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
                                const RowWeights& weights, const Histograms& histograms)
     : PackedGradientFinder(bins, kernels, rules, weights, histograms) {
-  if (rules.grow_policy == GrowthPolicy::symmetric) use_histograms_only();
+  const bool symmetric = rules.grow_policy == GrowthPolicy::symmetric;
+  if (symmetric && bins.sparse()) use_histograms_only();
   size_t all = 0;
   for (size_t f = 0; f < bins.features(); ++f) all += bins.value_bins(f);
   if (bins.sparse()) {  // whose cells are fewer than half of all sums
     const double cells = std::max(bins.sparse_codes().cells_per_row(), 1.0);
     set_few_rows(static_cast<size_t>(static_cast<double>(all) / cells / 2.0));
+  } else if (symmetric) {
+    set_few_rows(std::min(kFewOfDepth, bins.features() > 0 ? all / bins.features() / 4 : 0));
   } else {
     set_few_rows(bins.features() > 0 ? all / bins.features() / 2 : 0);
   }
@@ -21,6 +30,8 @@ GradientFinder::GradientFinder(const Bins& bins, const Kernels& kernels, const T
 
 GradientFinder::Scratch::Scratch(const Bins& bins) : PackedGradientFinder::Scratch(bins) {
   reserve_bins(counts.size());
+  reserve_rows(kFewOfDepth + 1);
+  all_sums.resize(counts.size());
 }
 
 // The vector that is compared grows last: if there is no memory for all, the next call tries again.
@@ -296,6 +307,58 @@ Split GradientFinder::choose_split(Scan* node, Scratch* scratch) const {
   return choose_split_with(node, scratch, [&](size_t position, bool heavier_left) {
     return right_bins(*node, position, heavier_left, scratch);
   });
+}
+
+template <class Visit>
+void GradientFinder::for_each_code(const Scan& node, uint32_t feature, Visit&& visit) const {
+  const FeatureGroups& groups = bins_.groups();
+  const size_t stride = bins_.row_stride(), place = groups.of(feature);
+  const auto go = [&](const auto* codes, auto own_code) {
+    for (size_t i = 0; i < node.rows.n; ++i) {
+      const uint32_t row = node.rows[i];
+      visit(own_code(codes[row * stride + place]), row);
+    }
+  };
+  const auto same = [](auto code) { return size_t{code}; };
+  if (bins_.wide()) {
+    go(bins_.by_row16(), same);
+  } else if (groups.alone(feature)) {
+    go(bins_.by_row8(), same);
+  } else {
+    const uint8_t* const decode = groups.decode(feature);
+    go(bins_.by_row8(), [=](uint8_t code) { return size_t{decode[code]}; });
+  }
+}
+
+const int64_t* GradientFinder::feature_sums(const Scan& node, size_t position,
+                                            Scratch* scratch) const {
+  if (node.leaf->hist >= 0) return histograms_.feature(node.leaf->hist, position);
+  const uint32_t feature = (*features_)[position];
+  int64_t* const sums = scratch->all_sums.data();
+  std::fill_n(sums, bins_.value_bins(feature) + 1, 0);
+  for_each_code(node, feature,
+                [&](size_t code, uint32_t row) { sums[code] += gradients_->slots()[row].packed; });
+  return sums;
+}
+
+bool GradientFinder::add_scores_of_rows(const Scan& node, size_t position, double unsplit,
+                                        Scratch* scratch, double* right, double* left) const {
+  const uint32_t feature = (*features_)[position];
+  Scratch& s = *scratch;
+  for_each_code(node, feature, [&](size_t code, uint32_t row) {
+    s.few_sums[code] += gradients_->slots()[row].packed;
+    s.seen.add(code);
+  });
+  const uint32_t bins = bins_.value_bins(feature);
+  ScanInput in;
+  in.packed_sums = s.listed_sums.data();
+  in.bins = list_touched<false>(bins, scratch);
+  if (in.bins > 0 && s.listed_codes[in.bins - 1] == bins) in.missing_sum = s.listed_sums[--in.bins];
+  in.total_sum = node.leaf->packed_sum;
+  if (!rules_.constraints.monotone.empty()) in.direction = rules_.constraints.monotone[feature];
+  kernels_.symmetric_scores_of_listed(in, s.listed_codes.data(), bins, node.rules, unsplit, right,
+                                      left);
+  return in.missing_sum != 0;
 }
 
 void GradientFinder::add_scores(const Scan& node, const CutSums& sums, double unsplit, Scratch*,

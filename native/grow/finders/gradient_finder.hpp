@@ -27,6 +27,7 @@ class GradientFinder final : public PackedGradientFinder {
     // Per row of the node.
     std::vector<int64_t> row_packed, row_counts;
     std::vector<size_t> row_begin;
+    std::vector<int64_t> all_sums;  // of a symmetric tree: per bin of a feature
 
     void reserve_rows(size_t n);
     void reserve_bins(size_t n);
@@ -59,15 +60,17 @@ class GradientFinder final : public PackedGradientFinder {
   // hessians only; rows are counted by complete().
   bool needs_scan(const Leaf&) const { return true; }
   double unsplit_score(const Leaf& leaf) const;
-  // The sums of all bins of a feature; every node has a histogram.
-  const int64_t* feature_sums(const Scan& node, size_t position, Scratch*) const {
-    return histograms_.feature(node.leaf->hist, position);
-  }
+  // The sums of all bins of a feature: of the histogram, or if the leaf has none of its rows.
+  const int64_t* feature_sums(const Scan& node, size_t position, Scratch* scratch) const;
   // The bins of a categorical feature with rows, in the order in which they are cut.
   std::vector<uint32_t> category_order(const int64_t* packed_sums, size_t position) const;
   // Adds the score of each cut in a leaf, or `unsplit` if the cut is not possible.
   void add_scores(const Scan& node, const CutSums& sums, double unsplit, Scratch*, double* right,
                   double* left) const;
+  // The same for a numeric feature of a leaf without a histogram. Returns whether it has missing
+  // values.
+  bool add_scores_of_rows(const Scan& node, size_t position, double unsplit, Scratch* scratch,
+                          double* right, double* left) const;
   bool exceeds_min_gain(double packed_gain) const {
     return real_gain(packed_gain) > rules_.min_gain;
   }
@@ -102,6 +105,9 @@ class GradientFinder final : public PackedGradientFinder {
   double rounding() const override { return 0.0; }
   template <bool kCounts, class Code>
   void scan_few_rows_of(const Code* codes, Scan* node, Scratch* scratch) const;
+  // visit(code, row) for the rows of a node.
+  template <class Visit>
+  void for_each_code(const Scan& node, uint32_t feature, Visit&& visit) const;
   template <bool kCounts>
   size_t list_touched(uint32_t bins, Scratch* scratch) const;
   template <bool kCounts, class Code, class Decode>

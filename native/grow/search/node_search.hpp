@@ -91,6 +91,13 @@ concept ScoresCuts = ScansHistograms<F> &&
                        { finder.complete(node, packed_sums, scratch, split) } -> std::same_as<bool>;
                      };
 
+// The same without sums of all bins, in a leaf with few rows.
+template <class F>
+concept ScoresRows = ScoresCuts<F> && requires(const F& finder, const typename F::Scan& node,
+                                               typename F::Scratch* scratch, double* scores) {
+  { finder.add_scores_of_rows(node, 0, 0.0, scratch, scores, scores) } -> std::same_as<bool>;
+};
+
 // Candidates of the feature at a position, from the rows of a node sorted by it.
 template <class F>
 concept ScansSortedRows =

@@ -66,16 +66,24 @@ typename SymmetricSearch<F>::CommonCut SymmetricSearch<F>::best_cut(const Level&
   const bool categorical = bins_.coding(feature).categorical();
   const size_t lanes = this->histograms_.lanes();
   const size_t cuts = categorical ? order.size() : bins_.value_bins(feature);
-  std::vector<double> right(cuts, 0.0), left(cuts, 0.0);
+  std::vector<double> right(cuts, 0.0), left(bins_.has_missing(feature) ? cuts : 0, 0.0);
+  double* const to_left_scores = left.empty() ? nullptr : left.data();
   std::vector<int64_t> ordered(categorical ? cuts * lanes : 0);
   bool any_missing = false;
+  check_interrupt();
   for (const LevelLeaf& leaf : level) {
-    check_interrupt();
     if (!this->finder_.needs_scan(*leaf.node.leaf)) {
-      for (size_t k = 0; k < cuts; ++k) right[k] += leaf.unsplit;
-      for (size_t k = 0; k < cuts; ++k) left[k] += leaf.unsplit;
+      for (double& score : right) score += leaf.unsplit;
+      for (double& score : left) score += leaf.unsplit;
       continue;
     }
+    if constexpr (ScoresRows<F>)
+      if (!categorical && leaf.node.leaf->hist < 0) {
+        any_missing = this->finder_.add_scores_of_rows(leaf.node, position, leaf.unsplit, scratch,
+                                                       right.data(), to_left_scores) ||
+                      any_missing;
+        continue;
+      }
     CutSums sums;
     sums.feature = feature;
     sums.packed_sums = this->finder_.feature_sums(leaf.node, position, scratch);
@@ -87,7 +95,7 @@ typename SymmetricSearch<F>::CommonCut SymmetricSearch<F>::best_cut(const Level&
         std::copy_n(sums.packed_sums + order[k] * lanes, lanes, ordered.data() + k * lanes);
       sums.packed_sums = ordered.data();
     }
-    this->finder_.add_scores(leaf.node, sums, leaf.unsplit, scratch, right.data(), left.data());
+    this->finder_.add_scores(leaf.node, sums, leaf.unsplit, scratch, right.data(), to_left_scores);
   }
   CommonCut best;
   for (const bool to_left : {false, true}) {

@@ -12,6 +12,7 @@
 
 namespace stagewise {
 
+constexpr size_t kMostListed = 255;
 constexpr double kNoSplit = -std::numeric_limits<double>::infinity();
 
 struct ScanResult {
@@ -133,9 +134,14 @@ struct SplitScanKernels {
   void (*score_bounds)(const int64_t* packed_sums, size_t n, int64_t total_sum,
                        const ScanRules& rules, double* out);
   // right[i] += the score of a cut behind bin i with missing values on the right, left[i] += that
-  // with them on the left; `unsplit` where a side is too light.
+  // with them on the left; `unsplit` where a side is too light. left: null if it is not needed.
   void (*symmetric_scores)(const ScanInput& input, const ScanRules& rules, double unsplit,
                            double* right, double* left);
+  // The same for n bins, of which only some have rows: those of the input, which are listed in
+  // increasing order (kMostListed of them at most).
+  void (*symmetric_scores_of_listed)(const ScanInput& input, const uint32_t* listed, size_t n,
+                                     const ScanRules& rules, double unsplit, double* right,
+                                     double* left);
   // scratch: 2 * classes numbers.
   ScanResult (*scan_classes)(const ClassScanInput& input, const ScanRules& rules, int64_t* scratch);
   ScanResult (*sweep_classes)(const ClassSweepInput& input, const ScanRules& rules,
