@@ -8,7 +8,7 @@ so a search may set `sampling__top`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -317,6 +317,10 @@ class OptionRule:
         except ValueError as error:
             raise ValueError(f"{allowed}, {kinds}, {error}") from None
 
+    def or_auto(self) -> OptionRule:
+        """Return the same rule with the word "auto"."""
+        return replace(self, words=("auto", *self.words))
+
 
 def _features_of_node(value: Any) -> FeatureSampling:
     return FeatureSampling(per_node=feature_count(value))
@@ -324,7 +328,7 @@ def _features_of_node(value: Any) -> FeatureSampling:
 
 SPLIT_METHODS = {method: SplitSearch(method=method) for method in ("histogram", "exact", "approx")}
 
-OPTION_RULES: Mapping[str, Rule] = MappingProxyType(
+OPTION_RULES: Mapping[str, OptionRule] = MappingProxyType(
     {
         "sampling": OptionRule(
             ("uniform", "bootstrap", "group"), {"goss": Goss(), "mvs": Mvs()}, (Goss, Mvs)

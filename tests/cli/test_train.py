@@ -281,7 +281,7 @@ def test_train_and_show_print_the_automatic_learning_rate(run, tmp_path):
     assert any(line.split() == ["learning_rate", "auto"] for line in out.splitlines())
     code, out, _ = run(*trained, "--set", "learning_rate=auto", "--set", "max_features=auto")
     assert code == 0
-    assert "learning rate  0.1" in out
+    assert "learning rate    0.05" in out
     fails(
         run(*trained, "--set", "max_features=often"),
         "max_features",

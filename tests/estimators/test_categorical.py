@@ -86,7 +86,7 @@ def test_two_categories_are_separated(table):
 
 
 def test_tags_state_which_estimators_accept_categories():
-    assert GradientBoostingRegressor().__sklearn_tags__().input_tags.categorical
+    assert GradientBoostingRegressor(n_estimators=100).__sklearn_tags__().input_tags.categorical
     assert StagewiseRegressor().__sklearn_tags__().input_tags.categorical
     other = StagewiseRegressor(learner=LinearRegression())
     assert not other.__sklearn_tags__().input_tags.categorical

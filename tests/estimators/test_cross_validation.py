@@ -184,19 +184,23 @@ def test_out_of_bag_rows_and_folds_can_be_combined(table):
 def test_invalid_folds_are_refused(table):
     X, y = table.X, table.number
     with pytest.raises(InvalidParameterError, match=r"'early_stopping'.*folds, at least 2.*got 1"):
-        GradientBoostingRegressor(early_stopping=1).fit(X, y)
+        GradientBoostingRegressor(n_estimators=100, early_stopping=1).fit(X, y)
     with pytest.raises(InvalidParameterError, match=r"'early_stopping'.*True, False, 'cv', a"):
-        GradientBoostingRegressor(early_stopping="kfold").fit(X, y)
-    with pytest.raises(ValueError, match="only early_stopping='cv' has folds"):
-        GradientBoostingRegressor().fit(X, y, groups=np.zeros(500))
+        GradientBoostingRegressor(n_estimators=100, early_stopping="kfold").fit(X, y)
+    with pytest.raises(
+        ValueError, match="only early_stopping='cv' and n_estimators='auto' have folds"
+    ):
+        GradientBoostingRegressor(n_estimators=100).fit(X, y, groups=np.zeros(500))
     with pytest.raises(ValueError, match="leave X_val out"):
-        GradientBoostingRegressor(early_stopping="cv").fit(X, y, X_val=X, y_val=y)
+        GradientBoostingRegressor(n_estimators=100, early_stopping="cv").fit(X, y, X_val=X, y_val=y)
     with pytest.raises(ValueError, match="warm_start"):
-        GradientBoostingRegressor(early_stopping="cv", warm_start=True).fit(X, y)
+        GradientBoostingRegressor(n_estimators=100, early_stopping="cv", warm_start=True).fit(X, y)
     with pytest.raises(ValueError, match="need at least 5 rows; there are 3"):
-        GradientBoostingRegressor(early_stopping="cv").fit(X[:3], y[:3])
+        GradientBoostingRegressor(n_estimators=100, early_stopping="cv").fit(X[:3], y[:3])
     with pytest.raises(ValueError, match="a class has no training row in fold 1"):
-        GradientBoostingClassifier(early_stopping="cv").fit(X[:20], np.arange(20) == 0)
+        GradientBoostingClassifier(n_estimators=100, early_stopping="cv").fit(
+            X[:20], np.arange(20) == 0
+        )
 
 
 # ---- out-of-bag rows -----------------------------------------------------------------------------
@@ -228,7 +232,7 @@ def test_out_of_bag_improvement_is_the_decrease_of_the_out_of_bag_loss(target):
 def test_oob_score_needs_subsampling():
     table = make_table(100)
     with pytest.raises(InvalidParameterError, match="set subsample below 1"):
-        GradientBoostingRegressor(oob_score=True).fit(table.X, table.number)
+        GradientBoostingRegressor(n_estimators=100, oob_score=True).fit(table.X, table.number)
     model = GradientBoostingRegressor(n_estimators=2).fit(table.X, table.number)
     with pytest.raises(AttributeError, match="without oob_score=True"):
         _ = model.oob_best_iteration_

@@ -85,7 +85,7 @@ def test_a_fit_ends_within_its_time_limit():
 
 def test_at_least_one_round_is_run():
     X = np.arange(100.0).reshape(-1, 1)
-    model = GradientBoostingRegressor(time_limit=1e-9).fit(X, X[:, 0])
+    model = GradientBoostingRegressor(n_estimators=100, time_limit=1e-9).fit(X, X[:, 0])
     assert model.n_iter_ == 1
 
 
@@ -103,11 +103,12 @@ def test_a_large_time_limit_changes_nothing():
 
 
 def test_a_recipe_states_the_algorithm():
-    assert GradientBoostingRegressor().recipe() == (
+    assert GradientBoostingRegressor(n_estimators=100).recipe() == (
         "squared_error x Newton steps x trees (best-first, 0.7 of the features per node, at most "
         "31 leaves, λ=1) x all rows x 100 rounds, ν=0.1"
     )
     other = GradientBoostingRegressor(
+        n_estimators=100,
         loss=Quantile(0.9),
         max_depth=3,
         max_leaf_nodes=None,
@@ -124,10 +125,10 @@ def test_a_recipe_states_the_algorithm():
         "stopping, ν=0.1"
     )
     assert "absolute_error x each leaf's own optimum" in (
-        GradientBoostingRegressor(loss="absolute_error").recipe()
+        GradientBoostingRegressor(n_estimators=100, loss="absolute_error").recipe()
     )
 
 
 def test_a_recipe_checks_the_parameters():
     with pytest.raises(ValueError, match="'learning_rate'"):
-        GradientBoostingRegressor(learning_rate=-1).recipe()
+        GradientBoostingRegressor(n_estimators=100, learning_rate=-1).recipe()

@@ -119,7 +119,9 @@ def test_a_single_class_has_probability_one_with_a_warning(label, table, tmp_pat
 
 def test_one_row_cannot_be_held_out(table):
     with pytest.raises(ValueError, match=r"only one row \(n_samples=1\).*X_val"):
-        GradientBoostingRegressor(early_stopping=True).fit(table.X[:1], table.number[:1])
+        GradientBoostingRegressor(n_estimators=100, early_stopping=True).fit(
+            table.X[:1], table.number[:1]
+        )
 
 
 # ---- invalid targets and weights ----------------------------------------------------------------

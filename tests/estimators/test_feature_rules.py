@@ -316,11 +316,15 @@ def test_error_names_the_invalid_value(params, message):
 
 def test_the_recipe_states_the_constraints():
     model = GradientBoostingRegressor(
-        split="exact", monotonic_cst=np.array([1, 0, 0]), path_smoothing=2.0, interaction_cst=[[0]]
+        n_estimators=100,
+        split="exact",
+        monotonic_cst=np.array([1, 0, 0]),
+        path_smoothing=2.0,
+        interaction_cst=[[0]],
     )
     expected = "monotone, limited interactions, smoothed paths, exact splits, at most 31"
     assert expected in model.recipe()
-    plain = GradientBoostingRegressor(max_features=1.0)
+    plain = GradientBoostingRegressor(n_estimators=100, max_features=1.0)
     assert "(best-first, at most 31 leaves, λ=1)" in plain.recipe()
 
 

@@ -68,7 +68,9 @@ def test_huber_is_robust_against_outliers():
     X, y, truth = numbers("huber")
     y[::25] += 1000.0
     errors = {
-        loss: np.abs(GradientBoostingRegressor(loss=loss).fit(X, y).predict(X) - truth).mean()
+        loss: np.abs(
+            GradientBoostingRegressor(n_estimators=100, loss=loss).fit(X, y).predict(X) - truth
+        ).mean()
         for loss in ("huber", "squared_error")
     }
     assert errors["huber"] < 0.3
@@ -133,14 +135,14 @@ def test_error_names_a_target_outside_the_domain(loss, bad, message):
     X, y, _ = numbers(loss, 50)
     y[7] = bad
     with pytest.raises(ValueError, match=message):
-        GradientBoostingRegressor(loss=loss).fit(X, y)
+        GradientBoostingRegressor(n_estimators=100, loss=loss).fit(X, y)
 
 
 @pytest.mark.filterwarnings("ignore:y has only one value")
 @pytest.mark.parametrize("loss", ["poisson", "tweedie"])
 def test_a_target_of_zeros_only_is_refused(loss):
     with pytest.raises(ValueError, match="all targets are 0"):
-        GradientBoostingRegressor(loss=loss).fit(np.zeros((30, 1)), np.zeros(30))
+        GradientBoostingRegressor(n_estimators=100, loss=loss).fit(np.zeros((30, 1)), np.zeros(30))
 
 
 @pytest.mark.parametrize(
@@ -245,7 +247,9 @@ def test_a_loss_object_checks_its_parameters(make, message):
 def test_validation_targets_are_checked_too():
     X, y, _ = numbers("poisson", 60)
     with pytest.raises(ValueError, match=r"y_val.*at least 0, but y is -3"):
-        GradientBoostingRegressor(loss="poisson").fit(X, y, X_val=X[:2], y_val=[1.0, -3.0])
+        GradientBoostingRegressor(n_estimators=100, loss="poisson").fit(
+            X, y, X_val=X[:2], y_val=[1.0, -3.0]
+        )
 
 
 def test_a_continued_fit_needs_the_same_loss():
@@ -269,4 +273,4 @@ def test_a_newton_step_of_a_pure_region_is_bounded():
 def test_holding_out_rows_of_classes_of_one_row_is_refused():
     X, y = np.arange(5.0).reshape(-1, 1), np.arange(5)
     with pytest.raises(ValueError, match="every class of y has only one row"):
-        GradientBoostingClassifier(early_stopping=True).fit(X, y)
+        GradientBoostingClassifier(n_estimators=100, early_stopping=True).fit(X, y)

@@ -152,10 +152,13 @@ def test_an_option_has_an_effect_and_a_fit_does_not_change_it(kind, name, table)
 
 NESTED = {
     "sampling__top": (
-        GradientBoostingRegressor(),
-        r"is 'uniform'.*Set sampling=Goss\(top=\.\.\.\)",
+        GradientBoostingRegressor(n_estimators=100),
+        r"is 'auto'.*Set sampling=Goss\(top=\.\.\.\)",
     ),
-    "dropout__rate": (GradientBoostingClassifier(), r"is None.*Set dropout=Dart\(rate=\.\.\.\)"),
+    "dropout__rate": (
+        GradientBoostingClassifier(n_estimators=100),
+        r"is None.*Set dropout=Dart\(rate=\.\.\.\)",
+    ),
     "learner__l2": (
         StagewiseRegressor(learner=HistogramTree()),
         "is Histogram.*has no parameters to set",
@@ -169,7 +172,9 @@ def test_the_error_for_a_parameter_of_a_word_shows_the_option(name):
     model, words = NESTED[name]
     with pytest.raises(ValueError, match=f"Invalid parameter '{name}' for .*{words}"):
         model.set_params(**{name: 0.3})
-    assert GradientBoostingRegressor().set_params(sampling=Goss(), sampling__top=0.4)
+    assert GradientBoostingRegressor(n_estimators=100).set_params(
+        sampling=Goss(), sampling__top=0.4
+    )
 
 
 def test_a_search_sets_parameters_of_options(table):
@@ -362,17 +367,20 @@ def test_every_parameter_of_every_option_is_checked(table):
 def test_an_option_of_another_parameter_is_refused(table):
     with pytest.raises(
         InvalidParameterError,
-        match=r"'sampling' of .* must be one of 'uniform', 'bootstrap', 'group', 'goss', 'mvs', or "
+        match=r"'sampling' of .* must be one of 'auto', 'uniform', 'bootstrap', 'group', 'goss', "
+        r"'mvs', or "
         r"a stagewise.Goss or a stagewise.Mvs; got Dart\(\)",
     ):
-        GradientBoostingRegressor(sampling=Dart()).fit(table.X, table.number)
+        GradientBoostingRegressor(n_estimators=100, sampling=Dart()).fit(table.X, table.number)
     with pytest.raises(InvalidParameterError, match=r"'dropout' of .*; got <class .*Dart'>"):
-        GradientBoostingRegressor(dropout=Dart).fit(table.X, table.number)
+        GradientBoostingRegressor(n_estimators=100, dropout=Dart).fit(table.X, table.number)
 
 
 def test_parameters_of_approx_need_the_method_approx(table):
     with pytest.raises(InvalidParameterError, match=r"'sketch_eps' of SplitSearch has no effect"):
-        GradientBoostingRegressor(split=SplitSearch(sketch_eps=0.1)).fit(table.X, table.number)
+        GradientBoostingRegressor(n_estimators=100, split=SplitSearch(sketch_eps=0.1)).fit(
+            table.X, table.number
+        )
 
 
 OTHER_NAMES = {
@@ -463,6 +471,6 @@ def test_attributes_of_an_object_are_its_parameters(kind):
 def test_an_invalid_number_of_an_option_is_one_sentence() -> None:
     X, y = np.arange(40.0).reshape(-1, 1), np.arange(40.0)
     with pytest.raises(InvalidParameterError) as error:
-        GradientBoostingRegressor(sampling=Goss(top="a")).fit(X, y)
+        GradientBoostingRegressor(n_estimators=100, sampling=Goss(top="a")).fit(X, y)
     expected = "The parameter 'top' of Goss must be a number above 0 and below 1; got 'a'."
     assert str(error.value) == expected

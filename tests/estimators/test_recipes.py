@@ -45,13 +45,16 @@ from stagewise.losses import Tweedie
 from stagewise.training.describe import NOT_OF_THE_MODEL
 
 BOOSTING = [
-    ({}, ["Newton steps", "best-first", "0.7 of the features per node", "all rows", "100 rounds"]),
+    (
+        {"n_estimators": 100},
+        ["Newton steps", "best-first", "0.7 of the features per node", "all rows", "100 rounds"],
+    ),
     ({"response": "gradient"}, ["gradient"]),
     ({"max_leaf_nodes": 7, "max_depth": 3}, ["at most 7 leaves", "depth at most 3"]),
     ({"l2_regularization": 2.5, "l1_regularization": 0.5, "min_gain": 4}, ["λ=2.5, α=0.5, γ=4"]),
     ({"grow_policy": "depth_wise"}, ["depth-wise"]),
     ({"learning_rate": 0.3, "n_estimators": 17}, ["17 rounds, ν=0.3"]),
-    ({"n_estimators": 1600}, ["ν=0.05"]),
+    ({"n_estimators": 1600}, ["1600 rounds, ν=0.05"]),
     ({"subsample": 0.0001}, ["0.0001 of the rows per round"]),
     ({"subsample": 0.999}, ["0.999 of the rows per round"]),
     ({"subsample": 0.25}, ["0.25 of the rows per round"]),
@@ -74,8 +77,11 @@ BOOSTING = [
     ({"interaction_cst": "pairwise"}, ["limited interactions"]),
     ({"path_smoothing": 1}, ["smoothed paths"]),
     ({"category_encoding": "target"}, ["target-encoded categories"]),
-    ({"early_stopping": True}, ["100 rounds at most, early stopping"]),
-    ({"early_stopping": 3}, ["100 rounds at most, chosen by cross-validation"]),
+    ({"n_estimators": 100, "early_stopping": True}, ["100 rounds at most, early stopping"]),
+    (
+        {"n_estimators": 100, "early_stopping": 3},
+        ["100 rounds at most, chosen by cross-validation"],
+    ),
 ]
 NAMED = [
     ({}, ["depth at most 1", "all rows", "100 rounds, ν=1"]),
@@ -124,12 +130,14 @@ OWN = [
 RECIPES: dict[type, list[tuple[dict[str, Any], list[str]]]] = {
     GradientBoostingRegressor: [
         *BOOSTING,
-        ({}, ["squared_error", "λ=1"]),
+        ({}, ["squared_error", "λ=3", "symmetric", "in turn", "chosen by held-out rows"]),
+        ({"n_estimators": 100}, ["squared_error", "λ=1", "100 rounds, ν=0.1", "all rows"]),
         ({"loss": "huber"}, ["huber"]),
     ],
     GradientBoostingClassifier: [
         *BOOSTING,
-        ({}, ["log_loss", "λ=3"]),
+        ({}, ["log_loss", "λ=3", "symmetric", "in turn", "chosen by held-out rows"]),
+        ({"n_estimators": 100}, ["log_loss", "λ=3", "100 rounds, ν=0.1", "all rows"]),
         ({"loss": "exponential"}, ["exponential"]),
     ],
     AdaBoostClassifier: [
@@ -373,7 +381,7 @@ def test_a_recipe_has_no_address_in_memory(name: str) -> None:
 
 
 def test_a_recipe_states_held_out_rows_and_folds() -> None:
-    stopped = GradientBoostingRegressor(early_stopping=True)
+    stopped = GradientBoostingRegressor(n_estimators=100, early_stopping=True)
     assert "x all rows but 0.1 held out x 100 rounds at most, early stopping" in stopped.recipe()
     stopped.set_params(subsample=0.5)
     assert "x 0.5 of the rows per round, but 0.1 held out x" in stopped.recipe()

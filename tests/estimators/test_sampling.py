@@ -298,7 +298,7 @@ def test_a_recipe_states_the_sampling(name, kind):
 
 
 def test_recipes_without_sampling_are_unchanged():
-    assert " x all rows x " in Regressor().recipe()
+    assert " x all rows x " in Regressor(n_estimators=100).recipe()
     assert " x all rows x " in AdaBoostClassifier().recipe()
 
 
@@ -307,8 +307,11 @@ REFUSED = {
         {"subsample": 0.5, "sampling": "goss"},
         "'subsample' .* no effect with sampling='goss'; set sampling=Goss\\(top=",
     ),
-    "all rows by mvs": ({"sampling": "mvs"}, "'subsample' .* must be below 1 .*; got 1"),
-    "all groups": ({"sampling": "group"}, "'subsample' .* must be below 1"),
+    "all rows by mvs": (
+        {"sampling": "mvs", "subsample": 1.0},
+        "'subsample' .* must be below 1 .*; got 1",
+    ),
+    "all groups": ({"sampling": "group", "subsample": 1.0}, "'subsample' .* must be below 1"),
     "all rows by goss": (
         {"sampling": Goss(top=0.5, other=0.5)},
         "must be below 1 in sum.*got 0.5 and 0.5",

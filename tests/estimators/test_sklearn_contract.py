@@ -121,7 +121,7 @@ def test_scikit_learns_own_checks_pass(estimator, check):
 def test_a_default_is_in_the_signature_and_in_the_parameters():
     params = GradientBoostingRegressor().get_params()
     assert params["learning_rate"] == "auto"
-    assert params["max_leaf_nodes"] == 31
+    assert params["n_estimators"] == params["max_leaf_nodes"] == "auto"
     own = {"quantile", "power"}
     assert set(GradientBoostingClassifier().get_params()) == {*params, "class_weight"} - own
 

@@ -309,9 +309,13 @@ def test_unsupported_options_of_sparse_matrices_are_refused_with_the_remedy(tabl
 
 
 def test_tags_state_which_estimators_read_sparse_rows():
-    tags = GradientBoostingRegressor().__sklearn_tags__()
+    tags = GradientBoostingRegressor(n_estimators=100).__sklearn_tags__()
     assert tags.input_tags.sparse
-    assert not GradientBoostingRegressor(split="exact").__sklearn_tags__().input_tags.sparse
+    assert (
+        not GradientBoostingRegressor(n_estimators=100, split="exact")
+        .__sklearn_tags__()
+        .input_tags.sparse
+    )
 
 
 MEMORY = """

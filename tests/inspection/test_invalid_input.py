@@ -69,7 +69,7 @@ def model() -> Any:
 def test_models_that_are_not_fitted_estimators_are_refused(name: str) -> None:
     call = OF_MODELS[name]
     with pytest.raises(NotFittedError, match="not fitted yet"):
-        call(GradientBoostingRegressor(), X)
+        call(GradientBoostingRegressor(n_estimators=100), X)
     with pytest.raises(TypeError, match=r"is a class. Pass .*GradientBoostingRegressor\(\)\.fit"):
         call(GradientBoostingRegressor, X)
     with pytest.raises(TypeError, match=r"NoneType has none\. Pass a boosting estimator"):

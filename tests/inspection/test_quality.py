@@ -267,7 +267,7 @@ def test_a_model_without_recorded_losses_is_an_error():
     with pytest.raises(TypeError, match="LinearRegression is not"):
         learning_curves(LinearRegression().fit(X, y))
     with pytest.raises(ValueError, match="not fitted"):
-        learning_curves(GradientBoostingClassifier())
+        learning_curves(GradientBoostingClassifier(n_estimators=100))
 
 
 # ---- plots ---------------------------------------------------------------------------------------

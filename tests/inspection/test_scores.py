@@ -102,7 +102,7 @@ def test_invalid_targets_are_errors():
     with pytest.raises(TypeError, match="fitted estimator with predict"):
         Predictions.of("model", X, known)
     with pytest.raises(ValueError, match="not fitted"):
-        Predictions.of(GradientBoostingRegressor(), X, known)
+        Predictions.of(GradientBoostingRegressor(n_estimators=100), X, known)
 
 
 # ---- scores --------------------------------------------------------------------------------------

@@ -358,7 +358,7 @@ def test_rows_that_do_not_match_are_refused() -> None:
 
 def test_models_without_constant_leaves_are_errors() -> None:
     with pytest.raises(NotFittedError):
-        shap_values(GradientBoostingRegressor(), TABLE.X)
+        shap_values(GradientBoostingRegressor(n_estimators=100), TABLE.X)
     with pytest.raises(TypeError, match="Ridge has none"):
         shap_values(Ridge(), TABLE.X)
     ensemble_ = BaggingRegressor(n_estimators=2).fit(TABLE.X, TABLE.number)

@@ -130,10 +130,10 @@ def test_an_invalid_size_is_refused(numbers, most):
 
 def test_models_without_trees_are_refused(numbers):
     with pytest.raises(NotFittedError):
-        export_model(GradientBoostingClassifier())
+        export_model(GradientBoostingClassifier(n_estimators=100))
     for other in (
         LinearRegression(),
-        BaggingRegressor(GradientBoostingRegressor(), n_estimators=2),
+        BaggingRegressor(GradientBoostingRegressor(n_estimators=100), n_estimators=2),
     ):
         with pytest.raises(TypeError, match=r"export_model needs a fitted .* has none"):
             export_model(other.fit(*numbers))

@@ -133,6 +133,7 @@ class Boosting:
                 loss, multiplied=parts.recipe.sampling.multiplies
             ),
             outputs=loss.n_outputs if parts.joint else 0,
+            terms_per_round=len(self._turns),
         )
         self._vectors = VectorGradients(len(train.y), loss.n_outputs) if parts.joint else None
         self._train_loss = self._bound.evaluate(train.score) / train.total_weight

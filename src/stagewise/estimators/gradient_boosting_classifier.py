@@ -31,13 +31,12 @@ class GradientBoostingClassifier(
     loss : {"log_loss", "exponential"} or Loss, default="log_loss"
         The loss to minimise: the deviance, or AdaBoost's exponential loss, both for two or for more
         classes; or an object derived from `stagewise.losses.Loss` whose `mean` are probabilities.
-    l1_regularization, l2_regularization : float, default=0.0 and 3.0
-        α and λ of the regularised objective. A leaf is -sign(G) max(|G| - α, 0) / (H + λ).
-    n_estimators : int, default=100
+    n_estimators : int or "auto", default="auto"
         The largest number of rounds. A round is one tree; with more than two classes it is one tree
-        for each, unless leaves="vector".
-    leaves : {"constant", "linear", "vector"} or LinearLeaves, default="constant"
-        "constant": a leaf is a number. "linear": a leaf is a linear model in the numeric features
+        for each, unless leaves="vector". "auto": held-out rows choose it; see
+        `GradientBoostingRegressor`.
+    leaves : {"auto", "constant", "linear", "vector"} or LinearLeaves, default="auto"
+        "auto" and "constant": a leaf is a number. "linear": a leaf is a linear model in the numeric features
         of its path; see `LinearLeaves`. "vector", for more than two classes: a round is one tree
         whose leaves have a value for each class; it is split where the sum of their gains is
         largest.
@@ -45,8 +44,8 @@ class GradientBoostingClassifier(
         The factor of the weights of each class's rows. "balanced" gives every class the same sum of
         weights. A class of weight 0 is absent. `min_samples_leaf` counts these weights as it counts
         sample weights; with 1, one row of any class is enough.
-    response, learning_rate, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian, min_gain, \
-max_step, grow_policy, path_smoothing, max_features, subsample, sampling, oob_score, dropout, \
+    response, learning_rate, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian, \
+l1_regularization, l2_regularization, min_gain, max_step, grow_policy, path_smoothing, max_features, subsample, sampling, oob_score, dropout, \
 monotonic_cst, interaction_cst, feature_penalty, split, max_bins, missing_values, \
 categorical_features, category_encoding, handle_unknown, early_stopping, validation_fraction, \
 n_iter_no_change, tol, time_limit, warm_start, random_state, n_jobs, verbose, callbacks
@@ -80,21 +79,21 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
         loss: Any = "log_loss",
         response: str = "newton",
         learning_rate: float | str = "auto",
-        n_estimators: int = 100,
-        max_leaf_nodes: int | None = 31,
-        max_depth: int | None = None,
-        min_samples_leaf: float = 20,
+        n_estimators: int | str = "auto",
+        max_leaf_nodes: int | str | None = "auto",
+        max_depth: int | str | None = "auto",
+        min_samples_leaf: float | str = "auto",
         min_hessian: float = 1e-3,
         l1_regularization: float = 0.0,
-        l2_regularization: float = 3.0,
+        l2_regularization: float | str = "auto",
         min_gain: float = 0.0,
         max_step: float | None = None,
-        leaves: Any = "constant",
-        grow_policy: str = "best_first",
+        leaves: Any = "auto",
+        grow_policy: str = "auto",
         path_smoothing: float = 0.0,
         max_features: Any = "auto",
-        subsample: float = 1.0,
-        sampling: Any = "uniform",
+        subsample: float | str = "auto",
+        sampling: Any = "auto",
         oob_score: bool = False,
         dropout: Any = None,
         monotonic_cst: Any = None,
@@ -108,7 +107,7 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
         handle_unknown: str = "missing",
         early_stopping: Any = False,
         validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
+        n_iter_no_change: int | str = "auto",
         tol: float = 0.0,
         time_limit: float | None = None,
         warm_start: bool = False,

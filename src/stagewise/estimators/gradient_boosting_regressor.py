@@ -38,35 +38,49 @@ class GradientBoostingRegressor(
         XGBoost). "gradient": the negative gradient; then every leaf takes the optimum of its region
         (Friedman's gradient boosting).
     learning_rate : float or "auto", default="auto"
-        ν, the factor of every tree. "auto": 0.1 · min(1, (100 / n_estimators)^¼), which is 0.1 up
-        to 100 rounds, 0.056 with 1000 and 0.047 with 2000. `fit_report_` and `recipe` have the
-        value. A continued fit (`warm_start`) keeps the rate of its model; a fit that begins with
-        warm_start=True has 0.1, since its number of rounds is not final.
-    n_estimators : int, default=100
+        ν, the factor of every tree. "auto": 0.05 with n_estimators="auto", otherwise
+        0.1 · min(1, (100 / n_estimators)^¼), which is 0.1 up to 100 rounds, 0.056 with 1000 and
+        0.047 with 2000. `fit_report_` and `recipe` have the value. A continued fit (`warm_start`)
+        keeps the rate of its model; a fit that begins with warm_start=True has 0.1, since its
+        number of rounds is not final.
+    n_estimators : int or "auto", default="auto"
         The largest number of rounds. A round is one tree; with several targets it is one tree for
-        each, unless leaves="vector".
-    max_leaf_nodes : int or None, default=31
-        The largest number of leaves of a tree.
-    max_depth : int or None, default=None
-        The largest number of splits between the root and a leaf.
-    min_samples_leaf : float, default=20
+        each, unless leaves="vector". "auto": rows that are held out choose the number of rounds (a
+        fifth of the rows, or five folds if there are fewer than 2000 rows; `groups` stay
+        together), and then the model is fitted to all rows. Its trees are best-first and symmetric
+        in turn, and each is grown on 80 % of the rows (MVS). With fewer than 50 rows it is 100.
+        "auto" of the parameters below has two meanings: the first for n_estimators="auto", the
+        second for a number of rounds. Every parameter that is set holds for all trees. See
+        docs/defaults.md.
+    max_leaf_nodes : int, None or "auto", default="auto"
+        The largest number of leaves of a tree. "auto": 31 for best-first trees and None for
+        symmetric ones; or 31.
+    max_depth : int, None or "auto", default="auto"
+        The largest number of splits between the root and a leaf. "auto": None for best-first trees
+        and 6 for symmetric ones; or None.
+    min_samples_leaf : float or "auto", default="auto"
         The smallest number of rows in a leaf; with weights, the smallest sum of weights, exactly.
-        With 1, one row is enough, if it has a thousandth of the mean weight.
+        With 1, one row is enough, if it has a thousandth of the mean weight. "auto": 20 for
+        best-first trees and 1 for symmetric ones; or 20.
     min_hessian : float, default=0.001
         The smallest sum of hessians in a leaf.
-    l1_regularization, l2_regularization : float, default=0.0 and 1.0
-        α and λ of the regularised objective. A leaf is -sign(G) max(|G| - α, 0) / (H + λ).
+    l1_regularization, l2_regularization : float, default=0.0 and "auto"
+        α and λ of the regularised objective. A leaf is -sign(G) max(|G| - α, 0) / (H + λ). λ may
+        be "auto": 3; or 1 for regression and 3 for classification.
     min_gain : float, default=0.0
         γ. A split must lower the objective by more than this.
     max_step : float or None, default=None
         The largest absolute value of a leaf before shrinkage.
-    leaves : {"constant", "linear", "vector"} or LinearLeaves, default="constant"
-        "constant": a leaf is a number. "linear": a leaf is a linear model in the numeric features
+    leaves : {"auto", "constant", "linear", "vector"} or LinearLeaves, default="auto"
+        "auto" and "constant": a leaf is a number. "linear": a leaf is a linear model in the
+        numeric features
         of its path; see `LinearLeaves`. "vector", for several targets: a round is one tree whose
         leaves have a value for each target; it is split where the sum of their gains is largest.
-    grow_policy : {"best_first", "depth_wise", "symmetric"}, default="best_first"
+    grow_policy : {"auto", "best_first", "depth_wise", "symmetric"}, default="auto"
         Which leaf is split next: the one with the largest gain; those of the smallest depth; or all
         leaves of one depth by the same split (as in CatBoost), as long as `max_leaf_nodes` permits.
+        "auto": "best_first" and "symmetric" in turn, where the other parameters permit both; or
+        "best_first".
     path_smoothing : float, default=0.0
         s of the penalty ½ s (w - u)² on the difference of a leaf's value w and its parent's u.
     max_features : "auto", float, int, str, None or FeatureSampling, default="auto"
@@ -75,10 +89,12 @@ class GradientBoostingRegressor(
         model generalise a little better; with grow_policy="symmetric", whose nodes share a split,
         all. `FeatureSampling` also draws features for each tree and each depth. See
         docs/defaults.md.
-    subsample : float, default=1.0
-        The fraction of the rows that a round uses, drawn anew in each round.
-    sampling : {"uniform", "bootstrap", "goss", "mvs", "group"}, Goss or Mvs, default="uniform"
-        How rows are drawn. "uniform": each with the same probability. "bootstrap": with replacement
+    subsample : float or "auto", default="auto"
+        The fraction of the rows that a round uses, drawn anew in each round. "auto": 0.8 where
+        `sampling` is MVS or draws groups, otherwise 1.
+    sampling : {"auto", "uniform", "bootstrap", "goss", "mvs", "group"}, Goss or Mvs, default="auto"
+        How rows are drawn. "auto": "mvs", unless `subsample` or `oob_score` is set; or
+        "uniform". "uniform": each with the same probability. "bootstrap": with replacement
         (a Poisson number of times, with mean `subsample`). "goss": rows with large gradients and
         a part of the others; see `Goss`. "mvs": with probabilities of minimal variance; see `Mvs`.
         "group": all rows of a group that is passed to `fit`, or none. `min_samples_leaf` counts a
@@ -123,7 +139,8 @@ class GradientBoostingRegressor(
         Such categories in rows that the fit itself holds out are never an error; `fit_report_`
         counts them.
     early_stopping : bool, "cv", int, splitter or list of folds, default=False
-        True: hold rows out and stop when their loss no longer improves. Passing `X_val` and `y_val`
+        False: no row is held out, except by n_estimators="auto". True: hold rows out and
+        stop when their loss no longer improves. Passing `X_val` and `y_val`
         to `fit` does the same with these rows. "cv": the mean loss of five folds chooses the number
         of rounds, and a model of that many rounds is fitted to all rows; `oof_prediction_` has the
         predictions of the rows that each fold held out, of repeated folds by the mean score. An int
@@ -132,9 +149,9 @@ class GradientBoostingRegressor(
         indices.
     validation_fraction : float, default=0.1
         The fraction of the rows that early_stopping=True holds out.
-    n_iter_no_change : int, default=10
+    n_iter_no_change : int or "auto", default="auto"
         The number of rounds without improvement after which a fit stops. Predictions use the best
-        round.
+        round. "auto": 50; or 10.
     tol : float, default=0.0
         The loss must fall by more than this to be an improvement.
     time_limit : float or None, default=None
@@ -197,21 +214,21 @@ class GradientBoostingRegressor(
         loss: Any = "squared_error",
         response: str = "newton",
         learning_rate: float | str = "auto",
-        n_estimators: int = 100,
-        max_leaf_nodes: int | None = 31,
-        max_depth: int | None = None,
-        min_samples_leaf: float = 20,
+        n_estimators: int | str = "auto",
+        max_leaf_nodes: int | str | None = "auto",
+        max_depth: int | str | None = "auto",
+        min_samples_leaf: float | str = "auto",
         min_hessian: float = 1e-3,
         l1_regularization: float = 0.0,
-        l2_regularization: float = 1.0,
+        l2_regularization: float | str = "auto",
         min_gain: float = 0.0,
         max_step: float | None = None,
-        leaves: Any = "constant",
-        grow_policy: str = "best_first",
+        leaves: Any = "auto",
+        grow_policy: str = "auto",
         path_smoothing: float = 0.0,
         max_features: Any = "auto",
-        subsample: float = 1.0,
-        sampling: Any = "uniform",
+        subsample: float | str = "auto",
+        sampling: Any = "auto",
         oob_score: bool = False,
         dropout: Any = None,
         monotonic_cst: Any = None,
@@ -225,7 +242,7 @@ class GradientBoostingRegressor(
         handle_unknown: str = "missing",
         early_stopping: Any = False,
         validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
+        n_iter_no_change: int | str = "auto",
         tol: float = 0.0,
         time_limit: float | None = None,
         warm_start: bool = False,

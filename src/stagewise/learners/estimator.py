@@ -112,6 +112,7 @@ class EstimatorLearner:
         hessian_bound: float,
         hessian_is_weight: bool,
         outputs: int = 0,
+        terms_per_round: int = 1,
     ) -> BoundEstimator:
         """Return the learner bound to the rows of a fit."""
         if outputs:

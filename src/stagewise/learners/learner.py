@@ -74,6 +74,7 @@ class Learner(Protocol):
         hessian_bound: float,
         hessian_is_weight: bool,
         outputs: int = 0,
+        terms_per_round: int = 1,
     ) -> BoundLearner:
         """Return the learner bound to the rows of a fit; with classes, terms are classifiers.
 

@@ -35,9 +35,13 @@ Times = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class TreeLearner:
-    """The learner that grows trees by the rules of a `HistogramTree`."""
+    """The learner that grows trees by the rules of a `HistogramTree`.
 
-    rules: HistogramTree
+    With several rules, the rounds use them in turn: such trees differ more, and their sum has less
+    variance. All rules have the same features, constraints and units.
+    """
+
+    rules: tuple[HistogramTree, ...]
 
     def start(
         self,
@@ -49,6 +53,7 @@ class TreeLearner:
         hessian_bound: float,
         hessian_is_weight: bool,
         outputs: int = 0,
+        terms_per_round: int = 1,
     ) -> BoundTree:
         """Return the learner bound to the rows of a fit.
 
@@ -57,13 +62,21 @@ class TreeLearner:
         of the rows, the trees use them in turn. `hessian_bound` and `hessian_is_weight` make sums
         of hessians cheaper.
         """
-        table = tables[0]
-        rules = native_rules(
-            self.rules, table, hessian_bound=hessian_bound, hessian_is_weight=hessian_is_weight
-        )
         n_classes = 0 if classes is None else max(2, int(classes.max()) + 1)
-        growers = [Grower(workers, t, weight, rules, classes, n_classes, outputs) for t in tables]
-        return BoundTree(workers, growers, table.n_rows, monotone=any(self.rules.monotone))
+
+        def growers(tree: HistogramTree) -> list[Grower]:
+            rules = native_rules(
+                tree, tables[0], hessian_bound=hessian_bound, hessian_is_weight=hessian_is_weight
+            )
+            return [Grower(workers, t, weight, rules, classes, n_classes, outputs) for t in tables]
+
+        return BoundTree(
+            workers,
+            [growers(tree) for tree in self.rules],
+            tables[0].n_rows,
+            terms_per_round,
+            monotone=any(self.rules[0].monotone),
+        )
 
 
 def version_of(number: int, versions: int) -> int:
@@ -131,21 +144,30 @@ class BoundTree:
     ----------
     workers : Workers
         The threads.
-    growers : sequence of Grower
-        The native growers, one for each table of the rows.
+    growers : sequence of sequences of Grower
+        The native growers: for each `HistogramTree`, one for each table of the rows.
     n_rows : int
         The number of rows.
+    terms_per_round : int
+        The number of trees of a round.
     monotone : bool
         Whether there are monotone constraints.
     """
 
     def __init__(
-        self, workers: Workers, growers: Sequence[Grower], n_rows: int, *, monotone: bool
+        self,
+        workers: Workers,
+        growers: Sequence[Sequence[Grower]],
+        n_rows: int,
+        terms_per_round: int = 1,
+        *,
+        monotone: bool,
     ) -> None:
         self._workers = workers
         self._growers = growers
-        self._grower = growers[0]  # of the last tree
+        self._grower = growers[0][0]  # of the last tree
         self._n_rows = n_rows
+        self._terms_per_round = terms_per_round
         self._monotone = monotone
 
     def grow(
@@ -156,7 +178,8 @@ class BoundTree:
         number: int,
     ) -> GrownTerm:
         """Fit the next tree to the gradients of the rows in the bag (None: all rows)."""
-        self._grower = self._growers[version_of(number, len(self._growers))]
+        of_tables = self._growers[number // self._terms_per_round % len(self._growers)]
+        self._grower = of_tables[version_of(number, len(of_tables))]
         grown = self._grower.grow(gradients, bag, seed, number)
         return GrownTerm(grown, tree_of(grown))
 

@@ -111,6 +111,7 @@ class ComponentwiseLinear:
         hessian_bound: float,
         hessian_is_weight: bool,
         outputs: int = 0,
+        terms_per_round: int = 1,
     ) -> BoundComponents:
         """Return the learner bound to the rows of one fit."""
         if classes is not None or outputs:

@@ -6,6 +6,7 @@ constant) is learned from the training rows alone, or taken from the model that 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,10 +29,10 @@ from stagewise.training.preparation import (
     make_monitor,
     scale_target,
 )
-from stagewise.training.reading.folds import out_of_fold
+from stagewise.training.reading.folds import Folds, out_of_fold, refit_rounds
 from stagewise.training.reading.row_set import RowSet
 from stagewise.training.reading.training_data import TrainingData
-from stagewise.training.results import FitResult
+from stagewise.training.results import FitResult, RoundChoice
 from stagewise.training.specs import BoostingSpec, FitContext
 from stagewise.training.target_encoder import TargetEncoder
 
@@ -104,16 +105,16 @@ class _BoostingTrainer:
         source = learner.source(tables[0], self.context)
         rows = EncodedRows(encoded, y, train.weight, score, source)
         table = _Encoded(features, encode)
-        oof_scores, chosen = None, None
+        oof_scores, choice, folds_monitor = None, None, None
         if data.folds is not None:
-            chosen, oof_scores = self._cross_validate(rows, table, encoder)
-            stopping = replace(spec.stopping, n_estimators=chosen.best_round)
-            self.spec = replace(spec, stopping=stopping)
+            folds_monitor, oof_scores = self._cross_validate(rows, table, encoder)
+            choice = self._choose_rounds(data.folds, folds_monitor)
+            self.spec = replace(spec, stopping=replace(spec.stopping, n_estimators=choice.rounds))
         valid = None if data.valid is None else self._encode_rows(table, data.valid, ensemble)
         monitor = self._boost(features, ensemble, rows, valid)
-        if chosen is not None:
-            monitor.valid_loss = chosen.valid_loss
-            monitor.stop_reason = monitor.stop_reason or chosen.stop_reason
+        if folds_monitor is not None:
+            monitor.valid_loss = folds_monitor.valid_loss
+            monitor.stop_reason = monitor.stop_reason or folds_monitor.stop_reason
         return FitResult(
             learner.model(self.loss, data, features, ensemble, self.scale, monitor),
             monitor.stop_reason,
@@ -123,7 +124,16 @@ class _BoostingTrainer:
             missing,
             monitor.oob_improvement,
             oof_scores,
+            choice,
         )
+
+    def _choose_rounds(self, folds: Folds, monitor: Monitor) -> RoundChoice:
+        """Return the number of rounds of the model of all rows."""
+        best, held = monitor.best_round, sum(len(held) for _, held in folds)
+        extends = self.spec.hold_out.extends
+        rounds = refit_rounds(best, folds, len(self.data.train.y)) if extends else best
+        loss = monitor.valid_loss[best - 1] if best else math.nan
+        return RoundChoice(len(folds), held, best, loss, rounds)
 
     def _target_encoder(self, y: npt.NDArray[Any]) -> TargetEncoder:
         known = None if self.previous is None else self.previous.features

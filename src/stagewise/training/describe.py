@@ -122,6 +122,8 @@ def describe_rounds(stopping: StoppingSpec, hold_out: HoldOutSpec) -> str:
     rounds = f"{stopping.n_estimators} rounds"
     if hold_out.kind == "folds":
         folds = hold_out.cv
+        if isinstance(folds, str):
+            return f"{rounds} at most, chosen by held-out rows, then all rows"
         how = f"{folds} folds" if isinstance(folds, int) else "the folds that were passed"
         if hasattr(folds, "split"):
             how = describe_object(folds)
@@ -159,8 +161,21 @@ def describe_boosting(spec: BoostingSpec, loss: str, method: str, categories: st
     """
     learner, recipe = spec.learner, spec.recipe
     assert isinstance(learner, TreeAdapter)
-    tree = learner.tree
-    by_class = recipe.response is responses.classes
+    trees = " and (".join(f"{_boosted_tree(tree, spec, categories)})" for tree in learner.trees)
+    in_turn = " in turn" if len(learner.trees) > 1 else ""
+    return (
+        f"{loss} x {method} x trees ({trees}{in_turn} x "
+        f"{describe_rows(recipe.sampling.description, spec.hold_out)} x "
+        f"{describe_rounds(spec.stopping, spec.hold_out)}, "
+        f"ν={recipe.learning_rate:g}{recipe.dropout.description}"
+    )
+
+
+def _boosted_tree(tree: HistogramTree, spec: BoostingSpec, categories: str) -> str:
+    """Return the rules of a tree of a boosted model."""
+    learner = spec.learner
+    assert isinstance(learner, TreeAdapter)
+    by_class = spec.recipe.response is responses.classes
     kind = [
         *([f"split by {tree.criterion}"] if by_class else []),
         *_features_per("tree", tree.max_features_per_tree),
@@ -185,13 +200,7 @@ def describe_boosting(spec: BoostingSpec, loss: str, method: str, categories: st
     ]
     if learner.linear_l2 is not None:
         penalties.append(f"λ of slopes={learner.linear_l2:g}")
-    return (
-        f"{loss} x {method} x trees "
-        f"({', '.join([tree.grow_policy.replace('_', '-'), *kind, *_size(tree), *penalties])}) x "
-        f"{describe_rows(recipe.sampling.description, spec.hold_out)} x "
-        f"{describe_rounds(spec.stopping, spec.hold_out)}, "
-        f"ν={recipe.learning_rate:g}{recipe.dropout.description}"
-    )
+    return ", ".join([tree.grow_policy.replace("_", "-"), *kind, *_size(tree), *penalties])
 
 
 def describe_forest(spec: ForestSpec, criterion: str, *, by_validation_rows: bool) -> str:

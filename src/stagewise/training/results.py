@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,32 @@ from stagewise.model.model import Model
 from stagewise.model.terms import TermModel
 from stagewise.trees.pruning import PruningPath
 
-__all__ = ["FitResult", "ForestResult", "PrunedTree", "TreeResult"]
+__all__ = ["FitResult", "ForestResult", "PrunedTree", "RoundChoice", "TreeResult"]
+
+
+@dataclass(frozen=True)
+class RoundChoice:
+    """How folds chose the number of rounds.
+
+    Attributes
+    ----------
+    folds : int
+        The number of folds.
+    held_out_rows : int
+        The number of rows that they held out, together.
+    best_round : int
+        The round with the least mean loss of the held-out rows.
+    validation_loss : float
+        That loss.
+    rounds : int
+        The number of rounds of the model of all rows.
+    """
+
+    folds: int
+    held_out_rows: int
+    best_round: int
+    validation_loss: float
+    rounds: int
 
 
 @dataclass(frozen=True)
@@ -36,6 +61,8 @@ class FitResult:
         The decrease of the loss of the out-of-bag rows in every round, if it was measured.
     oof_scores : float64 array of shape (n_rows, n_outputs) or None
         The scores of training rows by the model of the fold that held them out.
+    chosen : RoundChoice or None
+        How folds chose the number of rounds.
     """
 
     model: Model | TermModel
@@ -46,6 +73,7 @@ class FitResult:
     missing_features: list[str] | None = None
     oob_improvement: list[float] = field(default_factory=list)
     oof_scores: npt.NDArray[np.float64] | None = None
+    chosen: RoundChoice | None = None
 
     def report(self) -> dict[str, Any]:
         """Return the facts, by the names of `fit_report_`."""
@@ -58,6 +86,7 @@ class FitResult:
             "stop_reason": self.stop_reason,
             "rounds_run": self.rounds_run,
             "method_ended": self.method_ended,
+            **({} if self.chosen is None else {"round_choice": asdict(self.chosen)}),
         }
 
 

@@ -105,8 +105,10 @@ class HoldOutSpec:
         No rows, a random fraction of them, or every row once, in folds.
     fraction : float
         The fraction.
-    cv : int, splitter or list of pairs
-        The folds.
+    cv : int, splitter, list of pairs or "auto"
+        The folds; "auto": by the number of rows, see `automatic_folds`.
+    extends : bool
+        Whether the model of all rows has more rounds than those of the folds, see `refit_rounds`.
     parameter : str
         The parameter that holds rows out, for messages.
     """
@@ -114,6 +116,7 @@ class HoldOutSpec:
     kind: Literal["none", "fraction", "folds"] = "none"
     fraction: float = 0.1
     cv: Any = 5
+    extends: bool = False
     parameter: str = "early_stopping=True"
 
 

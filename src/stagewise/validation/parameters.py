@@ -167,8 +167,11 @@ def _check_rows(params: Mapping[str, Any], estimator_name: str) -> None:
     """Raise InvalidParameterError if sampling and out-of-bag estimates cannot be combined."""
     sampling = params.get("sampling", "uniform")
     kind = sampling if isinstance(sampling, str) else type(sampling).__name__.lower()
+    kind = "uniform" if kind == "auto" else kind
     name = "max_samples" if "max_samples" in params else "subsample"
     share = params.get(name, 1.0)
+    if share == "auto":  # below 1 where it must be
+        share = 0.5 if kind in ("mvs", "group") else 1.0
     if kind in ("mvs", "group") and share >= 1:
         raise InvalidParameterError(
             f"The parameter {name!r} of {estimator_name} must be below 1 with sampling={kind!r}, "

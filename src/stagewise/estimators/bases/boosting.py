@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import is_classifier
 
 from stagewise.boosting.recipe import Recipe
 from stagewise.estimators.bases.fit_mixin import FitMixin
 from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.bases.report_mixin import ReportMixin
 from stagewise.estimators.bases.scores import ModelScores
-from stagewise.estimators.parameters.defaults import RATE, resolve_auto
-from stagewise.estimators.parameters.make_specs import PLAIN_TREE, boosting_spec, tree_adapter
+from stagewise.estimators.parameters.defaults import (
+    RATE,
+    DataFacts,
+    resolve_auto,
+)
+from stagewise.estimators.parameters.make_specs import (
+    PLAIN_TREE,
+    boosting_spec,
+    hold_out_spec,
+    tree_adapter,
+)
 from stagewise.estimators.parameters.tree_needs import check_needs, check_sparse, reads_sparse
 from stagewise.estimators.parameters.warm_start import (
     check_continues,
@@ -31,8 +41,8 @@ from stagewise.training.boosting_trainer import train_boosting
 from stagewise.training.describe import describe_boosting, other_parameters
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import FitResult
-from stagewise.training.specs import BoostingSpec, FitContext, LearnerAdapter
-from stagewise.validation.parameters import all_parameters, check_parameters
+from stagewise.training.specs import BoostingSpec, FitContext, HoldOutSpec, LearnerAdapter
+from stagewise.validation.parameters import all_parameters
 
 __all__ = ["BaseBoosting", "OutOfBagMixin", "check_fit_arguments"]
 
@@ -56,13 +66,23 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         """Return the learner: by default trees with limits of their size only."""
         return tree_adapter(params, PLAIN_TREE)
 
-    def _spec(self, params: dict[str, Any]) -> BoostingSpec:
-        return boosting_spec(params, self._recipe(), self._learner_adapter(params))
+    def _spec(self, params: dict[str, Any], hold_out: HoldOutSpec) -> BoostingSpec:
+        return boosting_spec(params, self._recipe(), self._learner_adapter(params), hold_out)
 
-    def _parameters(self) -> dict[str, Any]:
-        params = check_parameters(self)
+    def _hold_out(self, params: dict[str, Any]) -> HoldOutSpec:
+        return hold_out_spec(params)
+
+    def _resolve(
+        self, params: dict[str, Any], data: TrainingData | None = None, loss: Loss | None = None
+    ) -> dict[str, Any]:
+        """Return the parameters with a value for every "auto"; without data, typical ones."""
+        facts = getattr(self, "_facts", DataFacts(of_classes=is_classifier(self)))
+        if data is not None and loss is not None:
+            classes, sparse = data.classes is not None, data.train.is_sparse
+            held = data.folds is not None or data.valid is not None
+            facts = self._facts = DataFacts(loss.n_outputs, classes, sparse, held)
         before = getattr(self, "learning_rate_", None) if params.get("warm_start") else None
-        return resolve_auto(params, before)
+        return resolve_auto(params, facts, before)
 
     def _previous_model(self, params: dict[str, Any]) -> Model | None:
         return model_to_continue(self, params)
@@ -110,7 +130,9 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         learner, encoding = self._learner_adapter(params), params.get("category_encoding")
         if "max_features" in params and isinstance(learner, TreeAdapter):
             n_columns = len(self.model_.features.sources)
-            facts["max_features"] = features_per_node(learner.tree, n_columns)
+            facts["max_features"] = features_per_node(learner.trees[0], n_columns)
+            if len(learner.trees) > 1:
+                facts["trees"] = [tree.grow_policy for tree in learner.trees]
         if encoding is not None:
             facts["category_encoding"] = self._chosen_encoding() or None
             if facts["category_encoding"] == "target":
@@ -136,19 +158,24 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         # Files of versions without "auto" have no learning rate besides the parameter.
         rate = notes.get("learning_rate", params.get("learning_rate", RATE))
         estimator.learning_rate_ = RATE if rate == "auto" else rate
+        if "data" in notes:
+            estimator._facts = DataFacts(**notes["data"])  # noqa: SLF001
         estimator._method_ended = bool(notes.get("method_ended", False))  # noqa: SLF001
         return estimator
 
     def _notes(self) -> dict[str, Any]:
         notes = {**super()._notes(), "learning_rate": self.learning_rate_}
+        if hasattr(self, "_facts") and getattr(self, "n_estimators", None) == "auto":
+            notes["data"] = asdict(self._facts)
         return {**notes, "method_ended": True} if self._method_ended else notes
 
     def recipe(self) -> str:
         """Return the fit in one line: loss x step x learner x rows x rounds; other parameters."""
-        params = self._parameters()
+        checked = self._parameters()
+        params = self._resolve(checked)
         loss = self._make_loss(ANY_CLASSES)
         own = isinstance(getattr(self, "loss", None), Loss)
-        spec = self._spec(params)
+        spec = self._spec(params, self._hold_out(checked))
         method, categories = spec.recipe.describe(loss), ""
         if "category_encoding" in params:
             auto = isinstance(self.category_encoding, str) and self.category_encoding == "auto"
@@ -218,11 +245,13 @@ def check_fit_arguments(
         The class of the estimator, for messages.
     """
     X_val, groups = arguments.X_val, arguments.groups
-    by_folds = not isinstance(params.get("early_stopping", False), bool)
+    searches = params.get("n_estimators") == "auto"
+    chosen_folds = not isinstance(params.get("early_stopping", False), bool)
+    by_folds = chosen_folds or (searches and X_val is None and not params["early_stopping"])
     by_groups = params.get("sampling") == "group"
     if groups is not None and not (by_folds or by_groups):
         uses = {
-            "early_stopping": "only early_stopping='cv' has folds",
+            "early_stopping": "only early_stopping='cv' and n_estimators='auto' have folds",
             "sampling": "only sampling='group' draws groups",
         }
         known = ", and ".join(use for name, use in uses.items() if name in params)
@@ -235,8 +264,13 @@ def check_fit_arguments(
             "early_stopping=True holds single rows out, which would divide groups. Use "
             "early_stopping='cv', or pass X_val and y_val of other groups."
         )
-    if by_folds and X_val is not None:
+    if chosen_folds and X_val is not None:
         raise ValueError("early_stopping='cv' holds rows out itself; leave X_val out.")
+    if searches and params.get("warm_start"):
+        raise ValueError(
+            "warm_start continues a model up to n_estimators rounds, so n_estimators='auto' cannot "
+            "be combined with it. Set a number of rounds, or warm_start=False."
+        )
     if by_folds and params.get("warm_start"):
         raise ValueError(
             "early_stopping='cv' chooses the number of rounds and fits a new model, so warm_start "

@@ -19,7 +19,7 @@ from stagewise.training.reading.training_data import (
     read_training_data,
 )
 from stagewise.training.results import FitResult
-from stagewise.training.specs import FitContext
+from stagewise.training.specs import FitContext, HoldOutSpec
 from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.parameters import check_parameters
 from stagewise.workers import make_workers
@@ -44,8 +44,12 @@ class FitMixin:
     # ---- defined by each kind of model -------------------------------------------------------
 
     @abstractmethod
-    def _spec(self, params: dict[str, Any]) -> Any:
-        """Return the specification of the fit, with the rows to hold out in `hold_out`."""
+    def _hold_out(self, params: dict[str, Any]) -> HoldOutSpec:
+        """Return which rows are held out; parameters have been checked."""
+
+    @abstractmethod
+    def _spec(self, params: dict[str, Any], hold_out: HoldOutSpec) -> Any:
+        """Return the specification of the fit; no parameter is "auto"."""
 
     @abstractmethod
     def _train(
@@ -78,8 +82,14 @@ class FitMixin:
         """Raise unless the data fit the parameters and the model that is continued."""
 
     def _parameters(self) -> dict[str, Any]:
-        """Return the parameters, checked, with a number for every "auto"."""
+        """Return the parameters, checked."""
         return check_parameters(self)
+
+    def _resolve(
+        self, params: dict[str, Any], data: TrainingData | None = None, loss: Loss | None = None
+    ) -> dict[str, Any]:
+        """Return the parameters with a value for every "auto"."""
+        return params
 
     def _previous_model(self, params: dict[str, Any]) -> Model | None:
         """Return the model to continue; None: fit a new one."""
@@ -132,21 +142,23 @@ class FitMixin:
         arguments = FitArguments(X, y, sample_weight, X_val, y_val, sample_weight_val, groups)
         params = self._parameters()
         self._check_arguments(params, arguments)
-        spec, previous = self._spec(params), self._previous_model(params)
+        hold_out, previous = self._hold_out(params), self._previous_model(params)
         seed = self.seed_ if previous is not None else choose_seed(params["random_state"])
         context = FitContext(make_workers(self.n_jobs), seed, begin)
         data = read_training_data(
             arguments,
             self._table_reader(params, previous),
             self._target_reader(),
-            spec.hold_out,
+            hold_out,
             seed,
             sample_groups=params.get("sampling") == "group",
         )
         loss = self._make_loss(data.classes)
         if data.train.y.ndim > 1:
             loss = MultiTargetLoss(loss, data.train.y.shape[1])
+        params = self._resolve(params, data, loss)
         self._check_data(params, data, loss, previous)
+        spec = self._spec(params, hold_out)
         result = self._train(spec, loss, data, context, previous)
         self.seed_ = seed
         self._adopt(result.model)

@@ -42,7 +42,7 @@ from stagewise.training.describe import describe_forest, other_parameters
 from stagewise.training.forest_trainer import check_averages, train_forest
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import ForestResult
-from stagewise.training.specs import FitContext, ForestSpec
+from stagewise.training.specs import FitContext, ForestSpec, HoldOutSpec
 from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.parameters import all_parameters, check_parameter, default_parameters
 from stagewise.validation.rules import Number, OneOf, feature_count, flag
@@ -83,7 +83,10 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
     """The estimator of a single tree."""
     _random_thresholds = False
 
-    def _spec(self, params: dict[str, Any]) -> ForestSpec:
+    def _hold_out(self, params: dict[str, Any]) -> HoldOutSpec:
+        return HoldOutSpec()  # the out-of-bag rows are held out
+
+    def _spec(self, params: dict[str, Any], hold_out: HoldOutSpec) -> ForestSpec:
         return forest_spec(
             params,
             random_thresholds=self._random_thresholds,
@@ -283,7 +286,7 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
     def recipe(self) -> str:
         """Return the fit in one line: criterion x trees x rows x average."""
         params = self._parameters()
-        spec = self._spec(params)
+        spec = self._spec(params, self._hold_out(params))
         needs = _needs_validation(params)
         sentence = describe_forest(spec, params["criterion"], by_validation_rows=needs)
         return sentence + other_parameters(self, "forest")

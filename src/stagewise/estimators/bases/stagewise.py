@@ -150,7 +150,7 @@ class StagewiseMixin(_Base):
     def _learner_adapter(self, params: dict[str, Any]) -> LearnerAdapter:
         learner = params["learner"]
         if isinstance(learner, HistogramTree):
-            return TreeAdapter(learner, max_bins=params["max_bins"])
+            return TreeAdapter((learner,), max_bins=params["max_bins"])
         return EstimatorAdapter(learner, params["resample"])
 
     def _table_reader(self, params: dict[str, Any], previous: Model | None) -> TableReader:
@@ -225,8 +225,9 @@ class StagewiseMixin(_Base):
 
     def recipe(self) -> str:
         """Return the fit in one line: loss x response x step x learner x rows x rounds."""
-        params = self._parameters()
-        spec, loss = self._spec(params), params["loss"]
+        checked = self._parameters()
+        params = self._resolve(checked)
+        spec, loss = self._spec(params, self._hold_out(checked)), params["loss"]
         name = loss if isinstance(loss, str) else repr(loss)
         return (
             f"{name} x {params['response']} x {params['step'].replace('_', ' ')} step x "

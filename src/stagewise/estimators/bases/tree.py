@@ -23,7 +23,7 @@ from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.bases.report_mixin import ReportMixin
 from stagewise.estimators.bases.scores import ModelScores
 from stagewise.estimators.bases.tree_attributes import TreeAttributes
-from stagewise.estimators.parameters.make_specs import single_tree_spec
+from stagewise.estimators.parameters.make_specs import pruning_hold_out, single_tree_spec
 from stagewise.estimators.parameters.tree_needs import check_sparse
 from stagewise.learners.histogram_tree import feature_share
 from stagewise.losses import Loss
@@ -33,7 +33,7 @@ from stagewise.training.describe import describe_tree, other_parameters
 from stagewise.training.forest_trainer import check_averages
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import TreeResult
-from stagewise.training.specs import FitContext, SingleTreeSpec
+from stagewise.training.specs import FitContext, HoldOutSpec, SingleTreeSpec
 from stagewise.training.tree_trainer import train_tree
 from stagewise.trees.fractional_rows import predict_fractional
 from stagewise.trees.pruning import PruningPath, nodes_by_depth
@@ -140,8 +140,11 @@ class BaseDecisionTree(ReportMixin, FitMixin, TreeAttributes, ModelScores, Model
             params["pruning"] = "cost_complexity"
         return params
 
-    def _spec(self, params: dict[str, Any]) -> SingleTreeSpec:
-        return single_tree_spec(params)
+    def _hold_out(self, params: dict[str, Any]) -> HoldOutSpec:
+        return pruning_hold_out(params)
+
+    def _spec(self, params: dict[str, Any], hold_out: HoldOutSpec) -> SingleTreeSpec:
+        return single_tree_spec(params, hold_out)
 
     def _check_arguments(self, params: dict[str, Any], arguments: FitArguments) -> None:
         by_folds = params["pruning"] == "cost_complexity" and params["ccp_alpha"] == "cv"
@@ -219,7 +222,7 @@ class BaseDecisionTree(ReportMixin, FitMixin, TreeAttributes, ModelScores, Model
     def recipe(self) -> str:
         """Return the fit in one line: criterion x tree x rows x pruning."""
         params = self._parameters()
-        sentence = describe_tree(self._spec(params), params["criterion"])
+        sentence = describe_tree(self._spec(params, self._hold_out(params)), params["criterion"])
         return sentence + other_parameters(self, "tree")
 
     def __sklearn_tags__(self) -> Any:

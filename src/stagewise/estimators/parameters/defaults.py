@@ -1,21 +1,46 @@
-"""The meaning of "auto": defaults that depend on the other parameters.
+"""The meaning of "auto": defaults that depend on the other parameters and on the data.
 
-The rules were chosen by trials on real tables. They are resolved before anything else, so `recipe`,
-`fit` and `fit_report_` have the same values.
+`n_estimators` decides between two sets of defaults. With a number of rounds, a fit is plain: one
+kind of tree, and all rows in every round. With "auto", rows that are held out choose the number of
+rounds, and the model is fitted to all rows; its trees are best-first and symmetric in turn. The
+rules were chosen by trials on real tables; docs/defaults.md has them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from stagewise.estimators.parameters.tree_needs import allows, is_possible
-from stagewise.options import FeatureSampling, flatten_options
+from stagewise.options import OPTION_RULES, FeatureSampling, Mvs, flatten_options
 from stagewise.validation.parameters import RULES
 from stagewise.validation.rules import Rule
 
-__all__ = ["RATE", "RATE_RULE", "resolve_auto"]
+__all__ = ["AUTO_RULES", "RATE", "DataFacts", "resolve_auto"]
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """The facts about the training data that defaults depend on.
+
+    Attributes
+    ----------
+    n_outputs : int
+        The number of scores of a row.
+    of_classes : bool
+        Whether the target is a class.
+    is_sparse : bool
+        Whether X is a sparse matrix.
+    holds_out : bool
+        Whether there are held-out rows that can choose the number of rounds.
+    """
+
+    n_outputs: int = 1
+    of_classes: bool = False
+    is_sparse: bool = False
+    holds_out: bool = True
 
 
 @dataclass(frozen=True)
@@ -34,45 +59,164 @@ class _OrAuto:
             raise ValueError(f"'auto' or {error}") from None
 
 
-RATE_RULE: Rule = _OrAuto(RULES["learning_rate"])
-"""The rule of a learning rate that may be "auto"."""
+PLAIN: Mapping[str, Any] = MappingProxyType(
+    {
+        "grow_policy": "best_first",
+        "max_leaf_nodes": 31,
+        "max_depth": None,
+        "min_samples_leaf": 20.0,
+        "leaves": "constant",
+        "n_iter_no_change": 10,
+    }
+)
+"""The values of "auto" in a plain fit; λ depends on the task."""
+PLAIN_L2: Mapping[bool, float] = MappingProxyType({False: 1.0, True: 3.0})
+"""λ of a plain fit, by whether the target is a class."""
+
+NUMBERS = (
+    "n_estimators",
+    "learning_rate",
+    "grow_policy",
+    "max_leaf_nodes",
+    "max_depth",
+    "min_samples_leaf",
+    "l2_regularization",
+    "subsample",
+    "n_iter_no_change",
+)
+"""The parameters that may be "auto" and are not options."""
+
+BEST_FIRST: Mapping[str, Any] = MappingProxyType(
+    {
+        "grow_policy": "best_first",
+        "max_leaf_nodes": 31,
+        "max_depth": None,
+        "min_samples_leaf": 20.0,
+        "l2_regularization": 3.0,
+    }
+)
+SYMMETRIC: Mapping[str, Any] = MappingProxyType(
+    {
+        "grow_policy": "symmetric",
+        "max_leaf_nodes": None,
+        "max_depth": 6,
+        "min_samples_leaf": 1.0,
+        "l2_regularization": 3.0,
+    }
+)
+"""The two kinds of trees that take turns if the number of rounds is "auto"."""
+
+AUTO_RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        **{name: _OrAuto(RULES[name]) for name in NUMBERS},
+        **{name: OPTION_RULES[name].or_auto() for name in ("leaves", "sampling")},
+    }
+)
+"""The rules of the parameters that may be "auto"."""
 
 RATE, ROUNDS = 0.1, 100
-"""ν, and the number of rounds up to which it is used."""
+"""ν of a plain fit, and the number of rounds up to which it is used."""
 SHARE = 0.7
 """The share of the features that a node may use."""
+AUTO_RATE, AUTO_ROUNDS, AUTO_PATIENCE = 0.05, 3000, 50
+"""ν, the largest number of rounds and `n_iter_no_change` if the number of rounds is "auto"."""
+DRAWN = 0.8
+"""The share of the rows of a round, if MVS draws them, or groups are drawn."""
 
 
-def resolve_auto(params: Mapping[str, Any], rate: float | None = None) -> dict[str, Any]:
+def resolve_auto(
+    params: Mapping[str, Any], facts: DataFacts, rate: float | None = None
+) -> dict[str, Any]:
     """Return the parameters with a value in the place of every "auto".
 
     Parameters
     ----------
     params : mapping
         All of them, checked.
+    facts : DataFacts
+        The facts about the data.
     rate : float or None
         The learning rate of the model that the fit continues, if there is one.
+
+    Returns
+    -------
+    dict
+        The parameters, and under "shapes" one mapping for each kind of tree, in turn: the values in
+        which it differs from the parameters.
     """
+    if _is_auto(params, "n_estimators") and not facts.holds_out:
+        params = {**params, "n_estimators": ROUNDS}
     values = dict(params)
-    if params.get("learning_rate") == "auto":
-        values["learning_rate"] = _learning_rate(params) if rate is None else rate
-    if isinstance(params.get("max_features"), str) and params["max_features"] == "auto":
-        drawn = allows(flatten_options(params), "max_features__per_node", SHARE)
-        values["max_features"] = FeatureSampling(per_node=SHARE if drawn else None)
-    if params.get("category_encoding") == "auto" and not is_possible(
-        flatten_options(params), "category_encoding", "target"
+    searches = _is_auto(params, "n_estimators")
+    if _is_auto(params, "learning_rate"):
+        values["learning_rate"] = _learning_rate(params, rate)
+    if searches:
+        values["n_estimators"] = AUTO_ROUNDS
+    if "leaves" in params:
+        usual = {**PLAIN, "l2_regularization": PLAIN_L2[facts.of_classes]}
+        usual |= _sampling(params, searches=searches)
+        if searches:
+            usual |= {**BEST_FIRST, "n_iter_no_change": AUTO_PATIENCE}
+        values |= {name: usual[name] for name in usual if _is_auto(params, name)}
+        values["shapes"] = _shapes(params, values) if searches else ({},)
+    if _is_auto(params, "max_features"):
+        values["max_features"] = _features(values)
+        values["shapes"] = tuple(
+            {**shape, "max_features": _features({**values, **shape})} for shape in values["shapes"]
+        )
+    if _is_auto(params, "category_encoding") and not is_possible(
+        flatten_options(values), "category_encoding", "target"
     ):
         values["category_encoding"] = "sets"
     return values
 
 
-def _learning_rate(params: Mapping[str, Any]) -> float:
-    """Return ν = 0.1 · min(1, (100 / rounds)^¼).
+def _is_auto(params: Mapping[str, Any], name: str) -> bool:
+    value = params.get(name)
+    return isinstance(value, str) and value == "auto"
+
+
+def _shapes(params: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+    """Return the kinds of trees that the other parameters permit; a parameter holds for both."""
+    kinds = [BEST_FIRST, SYMMETRIC]
+    if not _is_auto(params, "grow_policy"):
+        kinds = [SYMMETRIC if values["grow_policy"] == "symmetric" else BEST_FIRST]
+    shapes = [
+        {name: value for name, value in kind.items() if _is_auto(params, name)} for kind in kinds
+    ]
+    options = flatten_options({**values, "max_features": params["max_features"]})
+    if _is_auto(params, "max_features"):
+        options["max_features__per_node"] = None
+    possible = is_possible(options, "grow_policy", "symmetric")
+    return tuple(s for s in shapes if possible or s.get("grow_policy") != "symmetric")
+
+
+def _features(values: Mapping[str, Any]) -> FeatureSampling:
+    """Return the features that a node may use."""
+    drawn = allows(flatten_options(values), "max_features__per_node", SHARE)
+    return FeatureSampling(per_node=SHARE if drawn else None)
+
+
+def _sampling(params: Mapping[str, Any], *, searches: bool) -> dict[str, Any]:
+    """Return the sampling of rows and its fraction; MVS by default if rounds are searched."""
+    free = _is_auto(params, "sampling") and _is_auto(params, "subsample")
+    if searches and free and not params.get("oob_score"):
+        return {"sampling": Mvs(), "subsample": DRAWN}
+    draws = isinstance(params["sampling"], Mvs) or params["sampling"] == "group"
+    return {"sampling": "uniform", "subsample": DRAWN if draws else 1.0}
+
+
+def _learning_rate(params: Mapping[str, Any], rate: float | None) -> float:
+    """Return ν: that of the continued model, 0.05, or 0.1 · min(1, (100 / rounds)^¼).
 
     With more rounds, smaller steps reach a lower loss (Friedman 2001, section 5), but the best
     number of rounds grows as 1/ν, and the first halving brings most of the improvement. The number
     of rounds of a fit that will be continued is not known: it has the ν of few rounds.
     """
+    if rate is not None:
+        return rate
+    if _is_auto(params, "n_estimators"):
+        return AUTO_RATE
     if params.get("warm_start"):
         return RATE
     return float(RATE * min(1.0, (ROUNDS / params["n_estimators"]) ** 0.25))

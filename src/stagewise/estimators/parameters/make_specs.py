@@ -19,7 +19,7 @@ from stagewise.boosting.sampling import (
     Sampling,
     WholeGroups,
 )
-from stagewise.estimators.parameters.defaults import RATE_RULE
+from stagewise.estimators.parameters.defaults import AUTO_RULES
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.options import (
     OPTION_RULES,
@@ -55,6 +55,7 @@ __all__ = [
     "hold_out_spec",
     "input_spec",
     "make_sampling",
+    "pruning_hold_out",
     "single_tree_spec",
     "tree_adapter",
 ]
@@ -65,7 +66,7 @@ PLAIN_TREE = HistogramTree(min_hessian=0.0, l2=0.0)
 SKETCH_EPS = 0.02
 """For split="approx": about fifty candidates per feature."""
 
-BOOSTING_RULES: Mapping[str, Rule] = MappingProxyType({**OPTION_RULES, "learning_rate": RATE_RULE})
+BOOSTING_RULES: Mapping[str, Rule] = MappingProxyType({**OPTION_RULES, **AUTO_RULES})
 """The rules of parameters that differ for gradient boosting."""
 
 BOOSTING_USES = (
@@ -109,7 +110,7 @@ def input_spec(params: Mapping[str, Any]) -> InputSpec:
 
 
 def boosting_spec(
-    params: Mapping[str, Any], recipe: Recipe, learner: LearnerAdapter
+    params: Mapping[str, Any], recipe: Recipe, learner: LearnerAdapter, hold_out: HoldOutSpec
 ) -> BoostingSpec:
     """Return the specification of a boosted model.
 
@@ -121,6 +122,8 @@ def boosting_spec(
         The algorithm; its rate, sampling and dropout are taken from the parameters.
     learner : LearnerAdapter
         The learner that is fitted in every round.
+    hold_out : HoldOutSpec
+        The rows that are held out.
     """
     dropout, encoding = params.get("dropout"), params.get("category_encoding", "sets")
     if isinstance(dropout, Dart):
@@ -136,7 +139,7 @@ def boosting_spec(
     return BoostingSpec(
         complete,
         learner,
-        hold_out_spec(params),
+        hold_out,
         StoppingSpec.of(params),
         "target" if by_target else encoding,
         encoding.n_orderings if by_target else 1,
@@ -144,12 +147,22 @@ def boosting_spec(
 
 
 def hold_out_spec(params: Mapping[str, Any]) -> HoldOutSpec:
-    """Return the rows that `early_stopping` holds out."""
+    """Return the rows that `early_stopping` holds out; with n_estimators="auto" there are some.
+
+    Parameters
+    ----------
+    params : mapping
+        All parameters, checked.
+    """
     stopping = params.get("early_stopping", False)
+    searches = params["n_estimators"] == "auto"
+    if searches and stopping is False:
+        return HoldOutSpec("folds", cv="auto", extends=True, parameter="n_estimators='auto'")
     if isinstance(stopping, bool):
         fraction = params.get("validation_fraction", 0.1)
         return HoldOutSpec("fraction" if stopping else "none", fraction)
-    return HoldOutSpec("folds", cv=5 if isinstance(stopping, str) else stopping)
+    cv = 5 if isinstance(stopping, str) else stopping
+    return HoldOutSpec("folds", cv=cv, extends=searches)
 
 
 def tree_adapter(params: Mapping[str, Any], tree: HistogramTree | None = None) -> TreeAdapter:
@@ -158,27 +171,15 @@ def tree_adapter(params: Mapping[str, Any], tree: HistogramTree | None = None) -
     Parameters
     ----------
     params : mapping
-        All parameters, checked.
+        All parameters, checked, with a value for every "auto"; "shapes" as of `resolve_auto`.
     tree : HistogramTree or None
         The rules that the parameters do not set; None: the defaults.
     """
-    names = {f.name for f in fields(HistogramTree)} - {"max_features", "feature_penalty"}
-    own = {name: value for name, value in params.items() if name in names}
-    own["max_step"] = params.get("max_step") or 0.0
-    for name, field in (("l1_regularization", "l1"), ("l2_regularization", "l2")):
-        if name in params:
-            own[field] = params[name]
+    shapes = [{**params, **shape} for shape in params.get("shapes", ({},))]
     drawn = params.get("max_features", FeatureSampling())
-    own["max_features_per_tree"] = drawn.per_tree
-    own["max_features_per_level"] = drawn.per_level
-    own["max_features"] = drawn.per_node
     search, leaves = params.get("split", SplitSearch()), params.get("leaves", "constant")
-    own["random_thresholds"] = search.random_thresholds
-    if search.method == "approx":
-        own["proposal"] = search.proposal or "global"
-        own["sketch_eps"] = search.sketch_eps or SKETCH_EPS
     return TreeAdapter(
-        replace(tree or HistogramTree(), **own),
+        tuple(_tree_rules(shape, tree or HistogramTree()) for shape in shapes),
         FeatureRules(
             params.get("monotonic_cst"),
             params.get("interaction_cst"),
@@ -191,6 +192,26 @@ def tree_adapter(params: Mapping[str, Any], tree: HistogramTree | None = None) -
         leaves.l2 if isinstance(leaves, LinearLeaves) else None,
         isinstance(leaves, str) and leaves == "vector",
     )
+
+
+def _tree_rules(params: Mapping[str, Any], tree: HistogramTree) -> HistogramTree:
+    """Return the rules of a tree; `tree` has those that the parameters do not set."""
+    names = {f.name for f in fields(HistogramTree)} - {"max_features", "feature_penalty"}
+    own = {name: value for name, value in params.items() if name in names}
+    own["max_step"] = params.get("max_step") or 0.0
+    for name, field in (("l1_regularization", "l1"), ("l2_regularization", "l2")):
+        if name in params:
+            own[field] = params[name]
+    drawn = params.get("max_features", FeatureSampling())
+    own["max_features_per_tree"] = drawn.per_tree
+    own["max_features_per_level"] = drawn.per_level
+    own["max_features"] = drawn.per_node
+    search = params.get("split", SplitSearch())
+    own["random_thresholds"] = search.random_thresholds
+    if search.method == "approx":
+        own["proposal"] = search.proposal or "global"
+        own["sketch_eps"] = search.sketch_eps or SKETCH_EPS
+    return replace(tree, **own)
 
 
 def forest_spec(
@@ -211,14 +232,24 @@ def forest_spec(
     )
 
 
-def single_tree_spec(params: Mapping[str, Any]) -> SingleTreeSpec:
-    """Return the specification of a single tree."""
+def pruning_hold_out(params: Mapping[str, Any]) -> HoldOutSpec:
+    """Return the rows by which a single tree is pruned."""
     pruning, alpha = params["pruning"], params["ccp_alpha"]
     held_out: Literal["none", "fraction", "folds"] = "none"
     if pruning in ("reduced_error", "early_stopping"):
         held_out = "fraction"
     elif pruning == "cost_complexity" and alpha == "cv":
         held_out = "folds"
+    return HoldOutSpec(
+        held_out,
+        params["validation_fraction"],
+        params["ccp_cv"],
+        parameter=f"pruning={pruning!r}",
+    )
+
+
+def single_tree_spec(params: Mapping[str, Any], hold_out: HoldOutSpec) -> SingleTreeSpec:
+    """Return the specification of a single tree."""
     return SingleTreeSpec(
         replace(
             _averaged_tree(params, params["grow_policy"]),
@@ -226,13 +257,11 @@ def single_tree_spec(params: Mapping[str, Any]) -> SingleTreeSpec:
         ),
         params["split"].method,
         params["max_bins"],
-        pruning,
-        alpha,
+        params["pruning"],
+        params["ccp_alpha"],
         params["one_standard_error"],
         params["missing_strategy"],
-        HoldOutSpec(
-            held_out, params["validation_fraction"], params["ccp_cv"], f"pruning={pruning!r}"
-        ),
+        hold_out,
         StoppingSpec(n_iter_no_change=params["n_iter_no_change"], tol=params["tol"]),
     )
 

@@ -36,8 +36,9 @@ class TreeAdapter:
 
     Attributes
     ----------
-    tree : HistogramTree
-        The rules of a tree; numbers with a unit are in spreads of the target.
+    trees : tuple of HistogramTree
+        The rules of the trees, which rounds use in turn; numbers with a unit are in spreads of the
+        target.
     feature_rules : FeatureRules
         The rules that name features.
     split : {"histogram", "exact", "approx"}
@@ -50,7 +51,7 @@ class TreeAdapter:
         Whether a round is one tree with a value for each output.
     """
 
-    tree: HistogramTree
+    trees: tuple[HistogramTree, ...]
     feature_rules: FeatureRules = field(default_factory=FeatureRules)
     split: str = "histogram"
     max_bins: int = 255
@@ -60,7 +61,7 @@ class TreeAdapter:
     @property
     def max_step(self) -> float:
         """The largest step in spreads of the target; 0: no limit."""
-        return self.tree.max_step
+        return self.trees[0].max_step
 
     def source(self, table: Any, context: FitContext) -> Any:
         """Return rows as the ensemble reads them; linear leaves read a few columns only."""
@@ -103,22 +104,29 @@ class TreeAdapter:
         return score_rows(ensemble, source, context)
 
     def learner(self, features: Any, loss: Loss, unit: float, used: Sequence[int]) -> TreeLearner:
-        """Return the learner, whose rules are in the units of the scores.
+        """Return the learner, whose rules are in the units of the scores."""
+        return TreeLearner(
+            tuple(self._in_units(tree, features, loss, unit, used) for tree in self.trees)
+        )
+
+    def _in_units(
+        self, tree: HistogramTree, features: Any, loss: Loss, unit: float, used: Sequence[int]
+    ) -> HistogramTree:
+        """Return the rules of a tree in the units of the scores.
 
         A gradient of a loss of degree d is of degree d - 1, a gain of degree 2 (d - 1).
         """
         gradient_unit = unit ** ((loss.degree or 1) - 1)
-        rules = self.feature_rules.of(features, self.tree)
-        tree = replace(self.tree, used_features=tuple(used) or self.tree.used_features, **rules)
+        rules = self.feature_rules.of(features, tree)
+        tree = replace(tree, used_features=tuple(used) or tree.used_features, **rules)
         check_positions(tree, features)
-        rules_in_units = replace(
+        return replace(
             tree,
             l1=tree.l1 * gradient_unit,
             min_gain=tree.min_gain * gradient_unit**2,
             feature_penalty=tuple(price * gradient_unit**2 for price in tree.feature_penalty),
             max_step=0.0 if loss.leaf_quantile is not None else tree.max_step * unit,
         )
-        return TreeLearner(rules_in_units)
 
     def step(self, step: Step, features: Any, max_step: float) -> Step:
         """Return a step that also fits linear models in the leaves, if they are wanted."""

@@ -19,11 +19,26 @@ from sklearn.model_selection import (
 from stagewise.data.reading.column import missing_mask
 from stagewise.training.reading.row_set import RowSet
 
-__all__ = ["Folds", "draw_held_out", "group_numbers", "make_folds", "out_of_fold"]
+__all__ = [
+    "Folds",
+    "automatic_folds",
+    "draw_held_out",
+    "group_numbers",
+    "make_folds",
+    "out_of_fold",
+    "refit_rounds",
+]
 
 Indices = npt.NDArray[np.uint32]
 Folds = list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
 """(positions of training rows, positions of held-out rows) of each fold."""
+
+LEAST_ROWS = 50
+"""With fewer rows, no row is held out automatically."""
+FEW_ROWS = 2000
+"""With fewer rows, every row is held out automatically, in folds; otherwise a fifth of them."""
+PARTS = 5
+"""The number of folds, of which one may be used."""
 
 
 def draw_held_out(
@@ -131,6 +146,71 @@ def make_folds(
                 "folds. Use fewer folds, or another splitter."
             )
     return folds
+
+
+def automatic_folds(
+    rows: RowSet, y: npt.NDArray[Any], groups: Any, seed: int, *, by_class: bool
+) -> Folds | None:
+    """Return the folds that choose a number of rounds; None: there are too few rows.
+
+    Parameters
+    ----------
+    rows : RowSet
+        The rows to divide.
+    y : array
+        Targets or class codes of all rows that were passed.
+    groups : array-like or None
+        The group of every row that was passed; all rows of a group are in one fold.
+    seed : int
+        The seed of the draw.
+    by_class : bool
+        Whether y has class codes. Every class keeps a training row in every fold.
+
+    Returns
+    -------
+    Folds or None
+        Five folds if there are fewer than 2000 rows, otherwise one that holds a fifth of them out.
+    """
+    n = len(rows.y)
+    if n < LEAST_ROWS:
+        return None
+    kept = PARTS if n < FEW_ROWS else 1
+    if groups is None:
+        strata = rows.y if by_class else np.zeros(n, dtype=np.intp)
+        part = _deal(strata, seed)
+    else:
+        own = group_numbers(groups, rows, len(y))
+        part = _deal(np.zeros(int(own.max()) + 1, dtype=np.intp), seed)[own]
+    folds = []
+    for number in range(PARTS):
+        train, held = np.flatnonzero(part != number), np.flatnonzero(part == number)
+        complete = not by_class or len(np.unique(rows.y[train])) == len(np.unique(rows.y))
+        if len(held) and len(train) and complete:
+            folds.append((train, held))
+    return folds[:kept] or None
+
+
+def _deal(strata: npt.NDArray[Any], seed: int) -> npt.NDArray[np.intp]:
+    """Return the part of every item: items of a stratum are dealt in turn, in random order.
+
+    The only item of a stratum is in no part, -1.
+    """
+    order = np.random.default_rng([seed, len(strata)]).permutation(len(strata))
+    order = order[np.argsort(strata[order], kind="stable")]
+    part = np.empty(len(strata), dtype=np.intp)
+    part[order] = np.arange(len(strata)) % PARTS
+    part[np.bincount(strata)[strata] == 1] = -1
+    return part
+
+
+def refit_rounds(best: int, folds: Folds, n_rows: int) -> int:
+    """Return the number of rounds of a model of all rows, from the best number of the folds.
+
+    More rows permit more rounds: the number grows as the square root of the number of rows, which
+    is 1.12 times for models of four fifths of them.
+    """
+    learned = np.mean([len(train) for train, _ in folds])
+    return max(1, round(best * float(np.sqrt(n_rows / learned))))
 
 
 def out_of_fold(

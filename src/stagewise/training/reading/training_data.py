@@ -14,7 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data import match_targets
-from stagewise.training.reading.folds import Folds, draw_held_out, group_numbers, make_folds
+from stagewise.training.reading.folds import (
+    Folds,
+    automatic_folds,
+    draw_held_out,
+    group_numbers,
+    make_folds,
+)
 from stagewise.training.reading.row_set import RowSet, rows_with_weight
 from stagewise.training.reading.target_reader import Target, TargetReader
 from stagewise.training.specs import HoldOutSpec
@@ -164,9 +170,14 @@ def read_training_data(
     if held is not None:
         valid = RowSet.choose(columns, held, target.y, target.weight)
     folds = None
-    if hold_out.kind == "folds":
-        groups = arguments.groups
-        folds = make_folds(hold_out.cv, train, target.y, groups, seed, by_class=by_class)
+    if hold_out.kind == "folds" and valid is None:
+        own = train, target.y, arguments.groups, seed
+        automatic = isinstance(hold_out.cv, str)
+        folds = (
+            automatic_folds(*own, by_class=by_class)
+            if automatic
+            else make_folds(hold_out.cv, *own, by_class=by_class)
+        )
     drawn = group_numbers(arguments.groups, train, n_rows) if sample_groups else None
     return TrainingData(
         features,
