@@ -363,3 +363,20 @@ def test_the_default_is_more_accurate_than_a_plain_fit():
         for model in (GradientBoostingRegressor(), GradientBoostingRegressor(n_estimators=100))
     ]
     assert errors[0] < 0.95 * errors[1]
+
+
+def test_many_classes_have_vector_leaves():
+    table = make_table(400)
+    nine = (table.number // 600).astype(int) % 9
+    model = GradientBoostingClassifier(learning_rate=0.3).fit(table.X, nine)
+    assert model.model_.ensemble.outputs_per_tree == 9
+    assert "vector leaves" in model.recipe()
+    plain = GradientBoostingClassifier(n_estimators=2).fit(table.X, nine)
+    assert plain.model_.ensemble.outputs_per_tree == 1
+    few = GradientBoostingClassifier(learning_rate=0.3).fit(table.X, nine % 8)
+    assert few.model_.ensemble.outputs_per_tree == 1
+    bound = GradientBoostingClassifier(learning_rate=0.3, monotonic_cst=[1, 0, 0, 0, 0])
+    assert bound.fit(table.X, nine).model_.ensemble.outputs_per_tree == 1  # vectors have no bounds
+    sparse = scipy.sparse.csr_matrix(np.nan_to_num(table.X))
+    model = GradientBoostingClassifier(learning_rate=0.3).fit(sparse, nine)
+    assert model.model_.ensemble.outputs_per_tree == 1

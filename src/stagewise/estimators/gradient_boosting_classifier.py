@@ -36,19 +36,20 @@ class GradientBoostingClassifier(
         for each, unless leaves="vector". "auto": held-out rows choose it; see
         `GradientBoostingRegressor`.
     leaves : {"auto", "constant", "linear", "vector"} or LinearLeaves, default="auto"
-        "auto" and "constant": a leaf is a number. "linear": a leaf is a linear model in the numeric features
+        "constant": a leaf is a number. "linear": a leaf is a linear model in the numeric features
         of its path; see `LinearLeaves`. "vector", for more than two classes: a round is one tree
         whose leaves have a value for each class; it is split where the sum of their gains is
-        largest.
+        largest. "auto": "constant"; with n_estimators="auto" and more than eight classes "vector".
     class_weight : dict, "balanced" or None, default=None
         The factor of the weights of each class's rows. "balanced" gives every class the same sum of
         weights. A class of weight 0 is absent. `min_samples_leaf` counts these weights as it counts
         sample weights; with 1, one row of any class is enough.
     response, learning_rate, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian, \
-l1_regularization, l2_regularization, min_gain, max_step, grow_policy, path_smoothing, max_features, subsample, sampling, oob_score, dropout, \
-monotonic_cst, interaction_cst, feature_penalty, split, max_bins, missing_values, \
-categorical_features, category_encoding, handle_unknown, early_stopping, validation_fraction, \
-n_iter_no_change, tol, time_limit, warm_start, random_state, n_jobs, verbose, callbacks
+l1_regularization, l2_regularization, min_gain, max_step, grow_policy, path_smoothing, \
+max_features, subsample, sampling, oob_score, dropout, monotonic_cst, interaction_cst, \
+feature_penalty, split, max_bins, missing_values, categorical_features, category_encoding, \
+handle_unknown, early_stopping, validation_fraction, n_iter_no_change, tol, time_limit, \
+warm_start, random_state, n_jobs, verbose, callbacks
         As in `GradientBoostingRegressor`; `monotonic_cst` constrains the scores of the classes.
 
     Attributes

@@ -72,10 +72,10 @@ class GradientBoostingRegressor(
     max_step : float or None, default=None
         The largest absolute value of a leaf before shrinkage.
     leaves : {"auto", "constant", "linear", "vector"} or LinearLeaves, default="auto"
-        "auto" and "constant": a leaf is a number. "linear": a leaf is a linear model in the
-        numeric features
+        "constant": a leaf is a number. "linear": a leaf is a linear model in the numeric features
         of its path; see `LinearLeaves`. "vector", for several targets: a round is one tree whose
         leaves have a value for each target; it is split where the sum of their gains is largest.
+        "auto": "constant"; with n_estimators="auto" and more than eight classes "vector".
     grow_policy : {"auto", "best_first", "depth_wise", "symmetric"}, default="auto"
         Which leaf is split next: the one with the largest gain; those of the smallest depth; or all
         leaves of one depth by the same split (as in CatBoost), as long as `max_leaf_nodes` permits.

@@ -120,6 +120,8 @@ SHARE = 0.7
 """The share of the features that a node may use."""
 AUTO_RATE, AUTO_ROUNDS, AUTO_PATIENCE = 0.05, 3000, 50
 """ν, the largest number of rounds and `n_iter_no_change` if the number of rounds is "auto"."""
+MANY_CLASSES = 8
+"""With more classes, a round is one tree whose leaves have a value for each class."""
 DRAWN = 0.8
 """The share of the rows of a round, if MVS draws them, or groups are drawn."""
 
@@ -158,6 +160,8 @@ def resolve_auto(
         if searches:
             usual |= {**BEST_FIRST, "n_iter_no_change": AUTO_PATIENCE}
         values |= {name: usual[name] for name in usual if _is_auto(params, name)}
+        if searches and _is_auto(params, "leaves") and _has_vector_leaves(values, facts):
+            values["leaves"] = "vector"
         values["shapes"] = _shapes(params, values) if searches else ({},)
     if _is_auto(params, "max_features"):
         values["max_features"] = _features(values)
@@ -189,6 +193,13 @@ def _shapes(params: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[dict[
         options["max_features__per_node"] = None
     possible = is_possible(options, "grow_policy", "symmetric")
     return tuple(s for s in shapes if possible or s.get("grow_policy") != "symmetric")
+
+
+def _has_vector_leaves(values: Mapping[str, Any], facts: DataFacts) -> bool:
+    """Return whether a round is one tree for all classes: with many classes, if it is possible."""
+    many = facts.of_classes and facts.n_outputs > MANY_CLASSES and not facts.is_sparse
+    options = {name: v for name, v in flatten_options(values).items() if name != "grow_policy"}
+    return many and is_possible(options, "leaves", "vector")
 
 
 def _features(values: Mapping[str, Any]) -> FeatureSampling:
