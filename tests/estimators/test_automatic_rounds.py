@@ -21,7 +21,7 @@ BEST_FIRST = {
     "grow_policy": "best_first",
     "max_leaf_nodes": 31,
     "max_depth": None,
-    "min_samples_leaf": 20,
+    "min_samples_leaf": 1,
     "l2_regularization": 3.0,
     "max_features": 0.7,
 }
@@ -33,6 +33,7 @@ SYMMETRIC = {
     "l2_regularization": 3.0,
     "max_features": None,
 }
+TURNS = (BEST_FIRST, SYMMETRIC, SYMMETRIC)
 
 
 @pytest.fixture(scope="module")
@@ -62,11 +63,12 @@ def is_symmetric(tree):
 def test_the_kinds_of_trees_take_turns(kind, table):
     y = target(kind, table)
     model = kind().fit(table.X, y)
-    other = in_turn(kind, model.n_iter_, table.X, y, BEST_FIRST, SYMMETRIC)
+    other = in_turn(kind, model.n_iter_, table.X, y, *TURNS)
     assert other.fingerprint() == model.fingerprint()
     trees = model.model_.ensemble.trees
-    assert all(is_symmetric(tree) for tree in trees[1::2])
-    assert not all(is_symmetric(tree) for tree in trees[::2])
+    assert all(is_symmetric(tree) for m, tree in enumerate(trees) if m % 3)
+    assert not any(is_symmetric(tree) for tree in trees[:30:3])
+    assert model.fit_report_["trees"] == ["best_first", "symmetric", "symmetric"]
 
 
 @BOTH
@@ -83,8 +85,8 @@ def test_the_trees_of_all_classes_of_a_round_are_of_one_kind(table):
     model = GradientBoostingClassifier().fit(table.X, table.many)
     trees = model.model_.ensemble.trees[:50]
     rounds = [all(map(is_symmetric, trees[first : first + 5])) for first in range(0, 50, 5)]
-    assert all(rounds[1::2])
-    assert not all(rounds[::2])
+    assert all(rounds[m] for m in range(10) if m % 3)
+    assert not any(rounds[::3])
 
 
 @BOTH
@@ -92,6 +94,7 @@ def test_a_number_of_rounds_is_a_plain_fit(kind, table):
     y = target(kind, table)
     plain = {
         **BEST_FIRST,
+        "min_samples_leaf": 20,
         "l2_regularization": 1.0 if kind is GradientBoostingRegressor else 3.0,
         "subsample": 1.0,
         "sampling": "uniform",
@@ -119,7 +122,7 @@ def test_a_number_of_rounds_is_a_plain_fit(kind, table):
 def test_a_parameter_that_is_set_holds_for_all_trees(params, table):
     model = GradientBoostingRegressor(**params).fit(table.X, table.number)
     name, value = next(iter(params.items()))
-    shapes = [{**ROWS, **shape, **params} for shape in (BEST_FIRST, SYMMETRIC)]
+    shapes = [{**ROWS, **shape, **params} for shape in TURNS]
     if name in ("subsample", "sampling"):
         rows = {"sampling": "uniform", "subsample": 1.0}
         shapes = [{**shape, **rows, **params} for shape in shapes]
@@ -242,7 +245,7 @@ def test_own_validation_rows_stop_the_fit(kind, table):
     assert model.n_iter_ == best == len(model.train_loss_) - 50
     assert "round_choice" not in model.fit_report_
     assert not hasattr(model, "oof_prediction_")
-    other = in_turn(kind, best, table.X, y, BEST_FIRST, SYMMETRIC)
+    other = in_turn(kind, best, table.X, y, *TURNS)
     np.testing.assert_array_equal(other.predict(held.X), model.predict(held.X))
 
 

@@ -70,9 +70,10 @@ class TreeLearner:
             )
             return [Grower(workers, t, weight, rules, classes, n_classes, outputs) for t in tables]
 
+        made = {tree: growers(tree) for tree in dict.fromkeys(self.rules)}
         return BoundTree(
             workers,
-            [growers(tree) for tree in self.rules],
+            [made[tree] for tree in self.rules],
             tables[0].n_rows,
             terms_per_round,
             monotone=any(self.rules[0].monotone),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import fields
+from itertools import groupby
 from types import MappingProxyType
 from typing import Any
 
@@ -161,10 +162,14 @@ def describe_boosting(spec: BoostingSpec, loss: str, method: str, categories: st
     """
     learner, recipe = spec.learner, spec.recipe
     assert isinstance(learner, TreeAdapter)
-    trees = " and (".join(f"{_boosted_tree(tree, spec, categories)})" for tree in learner.trees)
-    in_turn = " in turn" if len(learner.trees) > 1 else ""
+    kinds = [
+        (len([*same]), _boosted_tree(tree, spec, categories))
+        for tree, same in groupby(learner.trees)
+    ]
+    trees = " and ".join(f"{f'{n} ' if n > 1 else ''}({kind})" for n, kind in kinds)
+    in_turn = " in turn" if len(kinds) > 1 else ""
     return (
-        f"{loss} x {method} x trees ({trees}{in_turn} x "
+        f"{loss} x {method} x trees {trees}{in_turn} x "
         f"{describe_rows(recipe.sampling.description, spec.hold_out)} x "
         f"{describe_rounds(spec.stopping, spec.hold_out)}, "
         f"ν={recipe.learning_rate:g}{recipe.dropout.description}"

@@ -80,7 +80,8 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         if data is not None and loss is not None:
             classes, sparse = data.classes is not None, data.train.is_sparse
             held = data.folds is not None or data.valid is not None
-            facts = self._facts = DataFacts(loss.n_outputs, classes, sparse, held)
+            n = len(data.train.y)
+            facts = self._facts = DataFacts(n, loss.n_outputs, classes, sparse, held)
         before = getattr(self, "learning_rate_", None) if params.get("warm_start") else None
         return resolve_auto(params, facts, before)
 

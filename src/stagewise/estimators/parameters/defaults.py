@@ -2,8 +2,8 @@
 
 `n_estimators` decides between two sets of defaults. With a number of rounds, a fit is plain: one
 kind of tree, and all rows in every round. With "auto", rows that are held out choose the number of
-rounds, and the model is fitted to all rows; its trees are best-first and symmetric in turn. The
-rules were chosen by trials on real tables; docs/defaults.md has them.
+rounds, and the model is fitted to all rows; of every three of its trees, one is best-first and
+two are symmetric. The rules were chosen by trials on real tables; docs/defaults.md has them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from stagewise.estimators.parameters.tree_needs import allows, is_possible
 from stagewise.options import OPTION_RULES, FeatureSampling, Mvs, flatten_options
@@ -27,8 +29,8 @@ class DataFacts:
 
     Attributes
     ----------
-    n_outputs : int
-        The number of scores of a row.
+    n_rows, n_outputs : int
+        The number of training rows, and of scores of a row.
     of_classes : bool
         Whether the target is a class.
     is_sparse : bool
@@ -37,6 +39,7 @@ class DataFacts:
         Whether there are held-out rows that can choose the number of rounds.
     """
 
+    n_rows: int = 10_000
     n_outputs: int = 1
     of_classes: bool = False
     is_sparse: bool = False
@@ -91,7 +94,7 @@ BEST_FIRST: Mapping[str, Any] = MappingProxyType(
         "grow_policy": "best_first",
         "max_leaf_nodes": 31,
         "max_depth": None,
-        "min_samples_leaf": 20.0,
+        "min_samples_leaf": 1.0,
         "l2_regularization": 3.0,
     }
 )
@@ -104,7 +107,8 @@ SYMMETRIC: Mapping[str, Any] = MappingProxyType(
         "l2_regularization": 3.0,
     }
 )
-"""The two kinds of trees that take turns if the number of rounds is "auto"."""
+TURNS: tuple[Mapping[str, Any], ...] = (BEST_FIRST, SYMMETRIC, SYMMETRIC)
+"""The kinds of trees of the rounds, in turn, if the number of rounds is "auto"."""
 
 AUTO_RULES: Mapping[str, Rule] = MappingProxyType(
     {
@@ -118,8 +122,10 @@ RATE, ROUNDS = 0.1, 100
 """ν of a plain fit, and the number of rounds up to which it is used."""
 SHARE = 0.7
 """The share of the features that a node may use."""
-AUTO_RATE, AUTO_ROUNDS, AUTO_PATIENCE = 0.05, 3000, 50
-"""ν, the largest number of rounds and `n_iter_no_change` if the number of rounds is "auto"."""
+AUTO_RATE, AUTO_RATE_ROWS, PATIENCE = 0.05, 25_000, 50
+"""ν, the number of rows up to which it is used, and `n_iter_no_change` if rounds are chosen."""
+ROWS_OF_ALL_ROUNDS, ROUNDS_LIMITS = 30_000_000, (300, 3000)
+"""The largest number of rounds times rows, and the limits of the number of rounds."""
 MANY_CLASSES = 8
 """With more classes, a round is one tree whose leaves have a value for each class."""
 DRAWN = 0.8
@@ -151,14 +157,15 @@ def resolve_auto(
     values = dict(params)
     searches = _is_auto(params, "n_estimators")
     if _is_auto(params, "learning_rate"):
-        values["learning_rate"] = _learning_rate(params, rate)
+        values["learning_rate"] = _learning_rate(params, facts, rate)
     if searches:
-        values["n_estimators"] = AUTO_ROUNDS
+        low, high = ROUNDS_LIMITS
+        values["n_estimators"] = int(np.clip(ROWS_OF_ALL_ROUNDS // facts.n_rows, low, high))
     if "leaves" in params:
         usual = {**PLAIN, "l2_regularization": PLAIN_L2[facts.of_classes]}
         usual |= _sampling(params, searches=searches)
         if searches:
-            usual |= {**BEST_FIRST, "n_iter_no_change": AUTO_PATIENCE}
+            usual |= {**BEST_FIRST, "n_iter_no_change": PATIENCE}
         values |= {name: usual[name] for name in usual if _is_auto(params, name)}
         if searches and _is_auto(params, "leaves") and _has_vector_leaves(values, facts):
             values["leaves"] = "vector"
@@ -182,9 +189,9 @@ def _is_auto(params: Mapping[str, Any], name: str) -> bool:
 
 def _shapes(params: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
     """Return the kinds of trees that the other parameters permit; a parameter holds for both."""
-    kinds = [BEST_FIRST, SYMMETRIC]
+    kinds = TURNS
     if not _is_auto(params, "grow_policy"):
-        kinds = [SYMMETRIC if values["grow_policy"] == "symmetric" else BEST_FIRST]
+        kinds = (SYMMETRIC if values["grow_policy"] == "symmetric" else BEST_FIRST,)
     shapes = [
         {name: value for name, value in kind.items() if _is_auto(params, name)} for kind in kinds
     ]
@@ -217,17 +224,21 @@ def _sampling(params: Mapping[str, Any], *, searches: bool) -> dict[str, Any]:
     return {"sampling": "uniform", "subsample": DRAWN if draws else 1.0}
 
 
-def _learning_rate(params: Mapping[str, Any], rate: float | None) -> float:
-    """Return ν: that of the continued model, 0.05, or 0.1 · min(1, (100 / rounds)^¼).
+def _learning_rate(params: Mapping[str, Any], facts: DataFacts, rate: float | None) -> float:
+    """Return ν: that of the continued model, by the rows, or 0.1 · min(1, (100 / rounds)^¼).
 
-    With more rounds, smaller steps reach a lower loss (Friedman 2001, section 5), but the best
-    number of rounds grows as 1/ν, and the first halving brings most of the improvement. The number
-    of rounds of a fit that will be continued is not known: it has the ν of few rounds.
+    If rounds are chosen, ν is 0.05 up to 25,000 rows, and grows with the square root of the
+    number of rows to 0.1: there the number of rounds is limited by time rather than by
+    overfitting. With more rounds, smaller steps reach a lower loss (Friedman 2001, section 5),
+    but the best number of rounds grows as 1/ν, and the first halving brings most of the
+    improvement. The number of rounds of a fit that will be continued is not known: it has the ν
+    of few rounds.
     """
     if rate is not None:
         return rate
     if _is_auto(params, "n_estimators"):
-        return AUTO_RATE
+        more = max(1.0, facts.n_rows / AUTO_RATE_ROWS)
+        return min(RATE, AUTO_RATE * float(np.sqrt(more)))
     if params.get("warm_start"):
         return RATE
     return float(RATE * min(1.0, (ROUNDS / params["n_estimators"]) ** 0.25))
