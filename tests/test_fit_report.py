@@ -23,6 +23,7 @@ ESTIMATORS = (
     AdaBoostClassifier(n_estimators=2),
     BaggingClassifier(n_estimators=2),
     DecisionTreeRegressor(),
+    GradientBoostingRegressor(),
     GradientBoostingRegressor(n_estimators=2, categorical_features=[0], category_encoding="target"),
     LinearRegression(),
     RandomForestRegressor(n_estimators=2),

@@ -146,7 +146,7 @@ def _comparison_lines(results: Results, mine: str) -> list[str]:
 def _test_lines(figures: Mapping[str, Figures], mine: str) -> list[str]:
     ranks = mean_ranks(figures)
     lines = [
-        "| contender | mean rank | wins of Stagewise | geometric mean | sign test | Wilcoxon | time |",
+        "| contender | mean rank | wins of Stagewise | geo. mean | sign test | Wilcoxon | time |",
         "|---|---|---|---|---|---|---|",
         f"| **{mine}** | {ranks[mine]:.2f} | | | | | |",
     ]
@@ -183,7 +183,7 @@ def write_report(folder: Path, mine: str = "stagewise") -> Path:
         "# Accuracy",
         "",
         "Written by `make accuracy` from results/; edits are overwritten. Loss: log loss, or root",
-        "mean squared error in standard deviations of the target, mean of three splits (75 % of the",
+        "mean squared error in standard deviations of the target, mean of the splits (75 % of the",
         "rows for training, at most 12,000 rows a table). Each cell: wins of Stagewise, and the",
         "geometric mean of the loss ratios; below 1 is better. Time: geometric mean of fit times,",
         "Stagewise divided by the other, one thread each.",

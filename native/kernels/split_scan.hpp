@@ -200,6 +200,16 @@ void cut_scores(const Prefixes& p, const Side& missing, const Node& node, double
   }
 }
 
+// Adds the scores of a chunk of n cuts, and `unsplit` for those that are not to be tried.
+void add_within(const Positions& tried, size_t begin, size_t n, const double* score, double unsplit,
+                double* out) {
+  const size_t first = within(tried.first, begin, begin + n) - begin;
+  const size_t last = within(tried.last, begin, begin + n) - begin;
+  for (size_t i = 0; i < first; ++i) out[begin + i] += unsplit;
+  for (size_t i = first; i < last; ++i) out[begin + i] += score[i];
+  for (size_t i = first > last ? first : last; i < n; ++i) out[begin + i] += unsplit;
+}
+
 void symmetric_scores(const ScanInput& in, const ScanRules& rules, double unsplit, double* right,
                       double* left) {
   const Node node = symmetric_node(in, rules);
@@ -210,10 +220,10 @@ void symmetric_scores(const ScanInput& in, const ScanRules& rules, double unspli
     const size_t n = in.bins - begin < kScanChunk ? in.bins - begin : kScanChunk;
     sum = prefix(in.packed_sums + begin, n, sum, &p);
     cut_scores(p, Side{}, node, unsplit, score);
-    for (size_t i = 0; i < n; ++i) right[begin + i] += score[i];
+    add_within(in.missing_right, begin, n, score, unsplit, right);
     if (left == nullptr) continue;
     if (in.missing_sum != 0) cut_scores(p, side_of(in.missing_sum), node, unsplit, score);
-    for (size_t i = 0; i < n; ++i) left[begin + i] += score[i];
+    add_within(in.missing_left, begin, n, score, unsplit, left);
   }
 }
 

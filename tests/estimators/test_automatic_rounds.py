@@ -27,7 +27,7 @@ BEST_FIRST = {
 }
 SYMMETRIC = {
     "grow_policy": "symmetric",
-    "max_leaf_nodes": None,
+    "max_leaf_nodes": 64,
     "max_depth": 6,
     "min_samples_leaf": 1,
     "l2_regularization": 3.0,
@@ -219,6 +219,65 @@ def test_groups_of_fit_are_used(table):
     assert model.fit_report_["round_choice"] != alone.fit_report_["round_choice"]
     one = GradientBoostingRegressor().fit(table.X, table.number, groups=np.zeros(300))
     assert one.fit_report_["rounds_kept"] == 100  # one group cannot be divided
+
+
+def test_groups_are_checked_for_any_number_of_rows(table):
+    with pytest.raises(ValueError, match="groups has shape"):
+        GradientBoostingRegressor().fit(table.X[:40], table.number[:40], groups=np.arange(3))
+
+
+def test_the_message_for_groups_without_folds_has_the_remedy(table):
+    model = GradientBoostingRegressor(early_stopping=True)
+    with pytest.raises(ValueError, match="with early_stopping=False and without X_val"):
+        model.fit(table.X, table.number, groups=np.arange(300))
+
+
+def test_every_fold_has_positive_targets():
+    X, y = make_table(120).X, (np.arange(120) == 3) * 1.0
+    model = GradientBoostingRegressor(loss="poisson").fit(X, y)
+    assert model.predict(X).min() > 0
+    groups = np.arange(120) // 12  # the positive one is in one group
+    GradientBoostingRegressor(loss="poisson").fit(X, y, groups=groups)
+
+
+def test_one_class_holds_nothing_out(table):
+    with pytest.warns(UserWarning, match="only one class"):
+        model = GradientBoostingClassifier().fit(table.X, np.ones(300))
+    assert "round_choice" not in model.fit_report_
+
+
+def test_the_recipe_is_true_after_a_fit_without_held_out_rows(table):
+    model = GradientBoostingRegressor().fit(table.X[:40], table.number[:40])
+    assert "100 rounds, ν=0.1" in model.recipe()
+    held = make_table(100, seed=9)
+    model.fit(table.X, table.number, X_val=held.X, y_val=held.number)
+    assert "chosen by held-out rows" not in model.recipe()
+
+
+def test_a_loaded_model_continues_without_the_history_of_the_folds(table, tmp_path):
+    model = GradientBoostingRegressor(learning_rate=0.3).fit(table.X, table.number)
+    model.save(tmp_path / "model.stgw")
+    held = make_table(200, seed=9)
+    more = [
+        one.set_params(warm_start=True, n_estimators=model.n_iter_ + 60).fit(
+            table.X, table.number, X_val=held.X, y_val=held.number
+        )
+        for one in (stagewise.load(tmp_path / "model.stgw"), model)
+    ]
+    assert more[0].fingerprint() == more[1].fingerprint()
+
+
+def test_a_penalty_of_a_feature_is_paid_once():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 1))
+    y = np.sign(X[:, 0]) + 0.3 * rng.normal(size=300)
+    model = GradientBoostingRegressor(feature_penalty=[80.0], learning_rate=0.5).fit(X, y)
+    assert all((tree.feature >= 0).any() for tree in model.model_.ensemble.trees[:6])
+
+
+def test_trees_without_a_limit_of_depth_have_a_limit_of_leaves(table):
+    model = GradientBoostingRegressor(max_depth=None).fit(table.X, table.number)
+    assert max((tree.feature < 0).sum() for tree in model.model_.ensemble.trees) <= 64
 
 
 @pytest.mark.parametrize("stopping", ["cv", 3, KFold(4, shuffle=True), TimeSeriesSplit(4)], ids=str)

@@ -187,9 +187,7 @@ def test_invalid_folds_are_refused(table):
         GradientBoostingRegressor(n_estimators=100, early_stopping=1).fit(X, y)
     with pytest.raises(InvalidParameterError, match=r"'early_stopping'.*True, False, 'cv', a"):
         GradientBoostingRegressor(n_estimators=100, early_stopping="kfold").fit(X, y)
-    with pytest.raises(
-        ValueError, match="only early_stopping='cv' and n_estimators='auto' have folds"
-    ):
+    with pytest.raises(ValueError, match="only folds keep them together"):
         GradientBoostingRegressor(n_estimators=100).fit(X, y, groups=np.zeros(500))
     with pytest.raises(ValueError, match="leave X_val out"):
         GradientBoostingRegressor(n_estimators=100, early_stopping="cv").fit(X, y, X_val=X, y_val=y)

@@ -354,7 +354,7 @@ def test_changes_that_a_continued_fit_refuses(table):
         model.fit(table.X, table.numbers[:, :2])
     with pytest.raises(ValueError, match=r"3 targets, but y has 3 targets \('a', 'b', 'c'\)"):
         model.fit(table.X, pd.DataFrame(table.numbers, columns=["a", "b", "c"]))
-    with pytest.raises(InvalidParameterError, match="leaves must stay as it was"):
+    with pytest.raises(InvalidParameterError, match="set leaves='constant'"):
         model.set_params(leaves="vector").fit(table.X, table.numbers)
 
 

@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 from estimators.tables import make_table, overfit, quick
-from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    InvalidParameterError,
+)
 
 BOTH = pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
 
@@ -197,3 +201,11 @@ def test_verbose_1_shows_a_bar_on_a_terminal(table, monkeypatch):
     monkeypatch.setattr("sys.stderr", screen)
     quick(GradientBoostingRegressor, verbose=1).fit(table.X, table.number)
     assert "fitting" in screen.getvalue()
+
+
+def test_linear_leaves_of_several_targets_and_quantiles_are_refused():
+    table = make_table(120)
+    with pytest.raises(InvalidParameterError, match="is for one target; y has 3"):
+        GradientBoostingRegressor(n_estimators=2, loss="absolute_error", leaves="linear").fit(
+            table.X, table.numbers
+        )

@@ -93,8 +93,9 @@ def brute_force(X: Vector, g: Vector, h: Vector, rules: Rules) -> tuple[list[Any
         Rules(max_leaves=8, l2=1.0),
         Rules(max_leaves=64, max_depth=3, l2=0.5),
         Rules(max_leaves=16, l2=1.0, min_hessian=4.0),
+        Rules(max_leaves=16, l2=1.0, min_samples_leaf=25.0),
     ],
-    ids=["eight leaves", "depth three", "heavy"],
+    ids=["eight leaves", "depth three", "heavy", "many rows"],
 )
 def test_the_split_of_each_depth_equals_brute_force(seed: int, rules: Rules) -> None:
     X, g, h = make_data(seed)
@@ -109,6 +110,18 @@ def test_the_split_of_each_depth_equals_brute_force(seed: int, rules: Rules) -> 
     for rows in leaves:
         expected[rows] = -g[rows].sum() / (h[rows].sum() + rules.l2)
     np.testing.assert_allclose(reference.predict(tree, X), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [240, 254, 255, 256, 257, 400, 2000])
+def test_any_number_of_rows_and_bins_with_few_features_per_depth(n: int) -> None:
+    """One thread reads the rows of a few features instead of histograms."""
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, 6))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    g, h = np.round(rng.normal(size=n) * 4096) / 4096, rng.integers(64, 512, n) / 256
+    rules = Rules(max_leaves=64, l2=1.0)
+    trees = [grow(X, g, h, rules, t, max_features_per_level=0.4) for t in (1, 2)]
+    assert same_trees(*trees)
 
 
 def test_leaves_below_min_samples_leaf_are_not_split() -> None:

@@ -56,7 +56,7 @@ ClassFinder::ClassFinder(const Bins& bins, const Kernels& kernels, const TreeRul
   size_t all = 0;
   for (size_t f = 0; f < bins.features(); ++f) all += bins.value_bins(f);
   set_few_rows(bins.features() > 0 ? all / bins.features() * classes_ / kSumsPerRow : 0);
-  if (bins.sparse()) use_histograms_only();
+  if (bins.sparse()) limit_few_rows(0);
 }
 
 ClassFinder::Scratch::Scratch(const Bins& bins) : PackedGradientFinder::Scratch(bins), sort(bins) {

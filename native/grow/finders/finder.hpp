@@ -68,6 +68,9 @@ struct CutSums {
   const int64_t* packed_sums = nullptr;  // per bin, in the order in which the bins are cut
   size_t bins = 0;
   const int64_t* missing = nullptr;  // null: the leaf has no missing values
+  // Weights of the rows, in the same order, and of the missing values; null: they are not checked.
+  const int64_t* counts = nullptr;
+  int64_t missing_count = 0;
 };
 
 // The memory of one thread. Each finder derives its own type, Scratch.
@@ -93,22 +96,20 @@ class Finder {
 
   // Nodes with at most this many rows are searched without a histogram.
   size_t few_rows() const { return few_rows_; }
-  // Has no effect if the finder works with histograms only.
-  void set_few_rows(size_t rows) {
-    if (!histograms_only_) few_rows_ = rows;
-  }
+  // At most `most_few_rows_`, which is 0 if the finder works with histograms only.
+  void set_few_rows(size_t rows) { few_rows_ = rows < most_few_rows_ ? rows : most_few_rows_; }
 
  protected:
   Finder() = default;
-  // From now on every node has a histogram.
-  void use_histograms_only() {
-    few_rows_ = 0;
-    histograms_only_ = true;
+  // From now on every node with more rows has a histogram.
+  void limit_few_rows(size_t most) {
+    most_few_rows_ = most;
+    set_few_rows(few_rows_);
   }
 
  private:
   size_t few_rows_ = 0;
-  bool histograms_only_ = false;
+  size_t most_few_rows_ = SIZE_MAX;
 };
 
 // Whether a missing value of the feature occurs in these rows.

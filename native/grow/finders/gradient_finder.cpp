@@ -6,7 +6,7 @@
 namespace stagewise {
 namespace {
 
-// Of a leaf of a symmetric tree; with one bin for missing values they can be listed.
+// Of a leaf of a symmetric tree: their bins and that of missing values can be listed.
 constexpr size_t kFewOfDepth = kMostListed - 1;
 
 }  // namespace
@@ -15,14 +15,14 @@ GradientFinder::GradientFinder(const Bins& bins, const Kernels& kernels, const T
                                const RowWeights& weights, const Histograms& histograms)
     : PackedGradientFinder(bins, kernels, rules, weights, histograms) {
   const bool symmetric = rules.grow_policy == GrowthPolicy::symmetric;
-  if (symmetric && bins.sparse()) use_histograms_only();
+  if (symmetric) limit_few_rows(bins.sparse() ? 0 : kFewOfDepth);
   size_t all = 0;
   for (size_t f = 0; f < bins.features(); ++f) all += bins.value_bins(f);
   if (bins.sparse()) {  // whose cells are fewer than half of all sums
     const double cells = std::max(bins.sparse_codes().cells_per_row(), 1.0);
     set_few_rows(static_cast<size_t>(static_cast<double>(all) / cells / 2.0));
   } else if (symmetric) {
-    set_few_rows(std::min(kFewOfDepth, bins.features() > 0 ? all / bins.features() / 4 : 0));
+    set_few_rows(bins.features() > 0 ? all / bins.features() / 4 : 0);
   } else {
     set_few_rows(bins.features() > 0 ? all / bins.features() / 2 : 0);
   }
@@ -370,6 +370,11 @@ void GradientFinder::add_scores(const Scan& node, const CutSums& sums, double un
   in.total_sum = node.leaf->packed_sum;
   if (!rules_.constraints.monotone.empty())
     in.direction = rules_.constraints.monotone[sums.feature];
+  in.missing_right = in.missing_left = {0, sums.bins};
+  if (sums.counts != nullptr) {
+    in.missing_right = positions_with_min_count(sums.counts, sums.bins, 0, sums.missing_count);
+    in.missing_left = positions_with_min_count(sums.counts, sums.bins, sums.missing_count, 0);
+  }
   kernels_.symmetric_scores(in, node.rules, unsplit, right, left);
 }
 

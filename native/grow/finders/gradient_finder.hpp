@@ -57,11 +57,16 @@ class GradientFinder final : public PackedGradientFinder {
   // For symmetric trees (symmetric_search.hpp).
   //
   // Whether cuts of the leaf are scored; else the leaf counts without a split. A scan compares
-  // hessians only; rows are counted by complete().
+  // hessians only; the rows of the best feature are counted (counts_of()).
   bool needs_scan(const Leaf&) const { return true; }
   double unsplit_score(const Leaf& leaf) const;
   // The sums of all bins of a feature: of the histogram, or if the leaf has none of its rows.
   const int64_t* feature_sums(const Scan& node, size_t position, Scratch* scratch) const;
+  // The weights of the rows in all bins of a feature, and behind them of missing values.
+  const int64_t* counts_of(const Scan& node, size_t position, Scratch* scratch) const {
+    count_bins(node, (*features_)[position], scratch);
+    return scratch->counts.data();
+  }
   // The bins of a categorical feature with rows, in the order in which they are cut.
   std::vector<uint32_t> category_order(const int64_t* packed_sums, size_t position) const;
   // Adds the score of each cut in a leaf, or `unsplit` if the cut is not possible.

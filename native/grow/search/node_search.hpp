@@ -98,6 +98,14 @@ concept ScoresRows = ScoresCuts<F> && requires(const F& finder, const typename F
   { finder.add_scores_of_rows(node, 0, 0.0, scratch, scores, scores) } -> std::same_as<bool>;
 };
 
+// Scores that do not depend on the number of rows, which must be counted for the best feature.
+template <class F>
+concept CountsRows = ScoresCuts<F> && requires(const F& finder, const typename F::Scan& node,
+                                               typename F::Scratch* scratch) {
+  { finder.counts_needed() } -> std::same_as<bool>;
+  { finder.counts_of(node, 0, scratch) } -> std::same_as<const int64_t*>;
+};
+
 // Candidates of the feature at a position, from the rows of a node sorted by it.
 template <class F>
 concept ScansSortedRows =

@@ -59,7 +59,7 @@ std::vector<uint32_t> SymmetricSearch<F>::order_of(const Level& level, size_t po
 
 template <ScoresCuts F>
 typename SymmetricSearch<F>::CommonCut SymmetricSearch<F>::best_cut(const Level& level,
-                                                                    size_t position,
+                                                                    size_t position, bool counted,
                                                                     Scratch* scratch) const {
   const uint32_t feature = feature_at(position);
   const std::vector<uint32_t> order = order_of(level, position, scratch);
@@ -69,6 +69,7 @@ typename SymmetricSearch<F>::CommonCut SymmetricSearch<F>::best_cut(const Level&
   std::vector<double> right(cuts, 0.0), left(bins_.has_missing(feature) ? cuts : 0, 0.0);
   double* const to_left_scores = left.empty() ? nullptr : left.data();
   std::vector<int64_t> ordered(categorical ? cuts * lanes : 0);
+  std::vector<int64_t> ordered_counts(categorical && counted ? cuts : 0);
   bool any_missing = false;
   check_interrupt();
   for (const LevelLeaf& leaf : level) {
@@ -78,7 +79,7 @@ typename SymmetricSearch<F>::CommonCut SymmetricSearch<F>::best_cut(const Level&
       continue;
     }
     if constexpr (ScoresRows<F>)
-      if (!categorical && leaf.node.leaf->hist < 0) {
+      if (!categorical && !counted && leaf.node.leaf->hist < 0) {
         any_missing = this->finder_.add_scores_of_rows(leaf.node, position, leaf.unsplit, scratch,
                                                        right.data(), to_left_scores) ||
                       any_missing;
@@ -95,6 +96,15 @@ typename SymmetricSearch<F>::CommonCut SymmetricSearch<F>::best_cut(const Level&
         std::copy_n(sums.packed_sums + order[k] * lanes, lanes, ordered.data() + k * lanes);
       sums.packed_sums = ordered.data();
     }
+    if constexpr (CountsRows<F>)
+      if (counted) {
+        sums.counts = this->finder_.counts_of(leaf.node, position, scratch);
+        sums.missing_count = sums.counts[bins_.value_bins(feature)];
+        if (categorical) {
+          for (size_t k = 0; k < cuts; ++k) ordered_counts[k] = sums.counts[order[k]];
+          sums.counts = ordered_counts.data();
+        }
+      }
     this->finder_.add_scores(leaf.node, sums, leaf.unsplit, scratch, right.data(), to_left_scores);
   }
   CommonCut best;
@@ -102,8 +112,9 @@ typename SymmetricSearch<F>::CommonCut SymmetricSearch<F>::best_cut(const Level&
     if (to_left && !any_missing) break;
     const std::vector<double>& scores = to_left ? left : right;
     for (size_t k = 0; k < cuts; ++k)
-      if (scores[k] > best.score) best = {scores[k], position, k, to_left};
+      if (scores[k] > best.score) best = {scores[k], position, k, to_left, counted};
   }
+  best.score -= penalty(position);
   return best;
 }
 
@@ -114,13 +125,19 @@ typename SymmetricSearch<F>::CommonCut SymmetricSearch<F>::best_cut(Workers& tea
   std::vector<CommonCut> cuts(n);
   team.run(n, [&](size_t position, int member) {
     if (!level[0].node.allows(position)) return;
-    cuts[position] = best_cut(level, position, &this->workspace_in(team, 0, member)->scratch);
-    cuts[position].score -= penalty(position);
+    cuts[position] =
+        best_cut(level, position, false, &this->workspace_in(team, 0, member)->scratch);
   });
-  CommonCut best;
-  for (const CommonCut& cut : cuts)
-    if (cut.score > best.score) best = cut;
-  return best;
+  bool counts_needed = false;
+  if constexpr (CountsRows<F>) counts_needed = this->finder_.counts_needed();
+  while (true) {
+    CommonCut best;
+    for (const CommonCut& cut : cuts)
+      if (cut.score > best.score) best = cut;
+    if (!counts_needed || best.exact || !(best.score > kNoSplit)) return best;
+    // Rows are counted for one feature after the other, until the best one was counted.
+    cuts[best.position] = best_cut(level, best.position, true, &this->workspaces_[0].scratch);
+  }
 }
 
 // order: of the bins of a categorical feature.

@@ -49,6 +49,7 @@ class SymmetricSearch final : public HistogramSearch<F>, public DepthSearch {
     size_t position = 0;      // of the feature
     size_t cut = 0;
     bool missing_left = false;
+    bool exact = false;  // rows were counted, or need not be
   };
 
   uint32_t feature_at(size_t position) const { return this->sampler_.features()[position]; }
@@ -56,7 +57,7 @@ class SymmetricSearch final : public HistogramSearch<F>, public DepthSearch {
   // The sums of the missing values, or null if there are none. packed_sums: of all bins.
   const int64_t* missing_sums(size_t position, const int64_t* packed_sums) const;
   std::vector<uint32_t> order_of(const Level& level, size_t position, Scratch* scratch) const;
-  CommonCut best_cut(const Level& level, size_t position, Scratch* scratch) const;
+  CommonCut best_cut(const Level& level, size_t position, bool counted, Scratch* scratch) const;
   CommonCut best_cut(Workers& team, const Level& level);
   Split split_at(const CommonCut& best, const std::vector<uint32_t>& order) const;
   Split split_leaf(const Scan& node, const CommonCut& best, Split split, Scratch* scratch) const;

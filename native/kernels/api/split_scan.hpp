@@ -134,11 +134,12 @@ struct SplitScanKernels {
   void (*score_bounds)(const int64_t* packed_sums, size_t n, int64_t total_sum,
                        const ScanRules& rules, double* out);
   // right[i] += the score of a cut behind bin i with missing values on the right, left[i] += that
-  // with them on the left; `unsplit` where a side is too light. left: null if it is not needed.
+  // with them on the left; `unsplit` where a side is too light, and where the position is not to be
+  // tried. left: null if it is not needed.
   void (*symmetric_scores)(const ScanInput& input, const ScanRules& rules, double unsplit,
                            double* right, double* left);
   // The same for n bins, of which only some have rows: those of the input, which are listed in
-  // increasing order (kMostListed of them at most).
+  // increasing order (kMostListed of them at most). All positions are tried.
   void (*symmetric_scores_of_listed)(const ScanInput& input, const uint32_t* listed, size_t n,
                                      const ScanRules& rules, double unsplit, double* right,
                                      double* left);

@@ -38,30 +38,31 @@ class GradientBoostingRegressor(
         XGBoost). "gradient": the negative gradient; then every leaf takes the optimum of its region
         (Friedman's gradient boosting).
     learning_rate : float or "auto", default="auto"
-        ν, the factor of every tree. "auto": 0.05 with n_estimators="auto", otherwise
-        0.1 · min(1, (100 / n_estimators)^¼), which is 0.1 up to 100 rounds, 0.056 with 1000 and
-        0.047 with 2000. `fit_report_` and `recipe` have the value. A continued fit (`warm_start`)
-        keeps the rate of its model; a fit that begins with warm_start=True has 0.1, since its
-        number of rounds is not final.
+        ν, the factor of every tree. "auto": 0.05 with n_estimators="auto" (with n > 25,000
+        rows 0.05 · √(n / 25,000), at most 0.1), otherwise 0.1 · min(1, (100 /
+        n_estimators)^¼), which is 0.1 up to 100 rounds, 0.056 with 1000 and 0.047 with
+        2000. `fit_report_` and `recipe` have the value. A continued fit (`warm_start`)
+        keeps the rate of its model; a fit that begins with warm_start=True has 0.1, since
+        its number of rounds is not final.
     n_estimators : int or "auto", default="auto"
-        The largest number of rounds. A round is one tree; with several targets it is one tree for
-        each, unless leaves="vector". "auto": rows that are held out choose the number of rounds (a
-        fifth of the rows, or five folds if there are fewer than 2000 rows; `groups` stay
-        together), and then the model is fitted to all rows. Its trees are best-first and symmetric
-        in turn, and each is grown on 80 % of the rows (MVS). With fewer than 50 rows it is 100.
-        "auto" of the parameters below has two meanings: the first for n_estimators="auto", the
-        second for a number of rounds. Every parameter that is set holds for all trees. See
-        docs/defaults.md.
+        The largest number of rounds. A round is one tree; with several targets it is one
+        tree for each, unless leaves="vector". "auto": rows that are held out choose the
+        number of rounds (a fifth of the rows, or five folds if there are fewer than 2000
+        rows; `groups` stay together), and then the model is fitted to all rows. Of three
+        rounds, one grows a best-first tree and two grow symmetric ones, each on 80 % of the
+        rows (MVS). With fewer than 50 rows it is 100. "auto" of the parameters below has
+        two meanings: the first for n_estimators="auto", the second for a number of rounds.
+        Every parameter that is set holds for all trees. See docs/defaults.md.
     max_leaf_nodes : int, None or "auto", default="auto"
-        The largest number of leaves of a tree. "auto": 31 for best-first trees and None for
+        The largest number of leaves of a tree. "auto": 31 for best-first trees and 64 for
         symmetric ones; or 31.
     max_depth : int, None or "auto", default="auto"
         The largest number of splits between the root and a leaf. "auto": None for best-first trees
         and 6 for symmetric ones; or None.
     min_samples_leaf : float or "auto", default="auto"
-        The smallest number of rows in a leaf; with weights, the smallest sum of weights, exactly.
-        With 1, one row is enough, if it has a thousandth of the mean weight. "auto": 20 for
-        best-first trees and 1 for symmetric ones; or 20.
+        The smallest number of rows in a leaf; with weights, the smallest sum of weights,
+        exactly. With 1, one row is enough, if it has a thousandth of the mean weight.
+        "auto": 1; or 20.
     min_hessian : float, default=0.001
         The smallest sum of hessians in a leaf.
     l1_regularization, l2_regularization : float, default=0.0 and "auto"

@@ -124,7 +124,7 @@ def describe_rounds(stopping: StoppingSpec, hold_out: HoldOutSpec) -> str:
     if hold_out.kind == "folds":
         folds = hold_out.cv
         if isinstance(folds, str):
-            return f"{rounds} at most, chosen by held-out rows, then all rows"
+            return f"rounds chosen by held-out rows ({rounds} at most), then all rows"
         how = f"{folds} folds" if isinstance(folds, int) else "the folds that were passed"
         if hasattr(folds, "split"):
             how = describe_object(folds)

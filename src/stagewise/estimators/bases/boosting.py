@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 
 from stagewise.boosting.recipe import Recipe
+from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.fit_mixin import FitMixin
 from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.bases.report_mixin import ReportMixin
@@ -35,7 +36,7 @@ from stagewise.estimators.parameters.warm_start import (
 from stagewise.learners.histogram_tree import features_per_node
 from stagewise.losses import Loss
 from stagewise.model.model import Model
-from stagewise.options import flatten_options
+from stagewise.options import LinearLeaves, flatten_options
 from stagewise.training.adapters.tree_adapter import TreeAdapter
 from stagewise.training.boosting_trainer import train_boosting
 from stagewise.training.describe import describe_boosting, other_parameters
@@ -57,6 +58,8 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
 
     _method_ended = False
     """Whether the algorithm has no further round, as AdaBoost after a tree without errors."""
+    _chosen_by_folds = False
+    """Whether folds chose the number of rounds; `validation_loss_` is then theirs."""
 
     def _recipe(self) -> Recipe:
         """Return the algorithm; parameters have been checked."""
@@ -72,6 +75,12 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
     def _hold_out(self, params: dict[str, Any]) -> HoldOutSpec:
         return hold_out_spec(params)
 
+    def _described_hold_out(self, params: dict[str, Any]) -> HoldOutSpec:
+        """Return which rows are held out; after a fit with n_estimators="auto", those that were."""
+        hold_out, facts = self._hold_out(params), getattr(self, "_facts", DataFacts())
+        automatic = isinstance(hold_out.cv, str)
+        return HoldOutSpec() if automatic and not facts.by_folds else hold_out
+
     def _resolve(
         self, params: dict[str, Any], data: TrainingData | None = None, loss: Loss | None = None
     ) -> dict[str, Any]:
@@ -79,9 +88,9 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         facts = getattr(self, "_facts", DataFacts(of_classes=is_classifier(self)))
         if data is not None and loss is not None:
             classes, sparse = data.classes is not None, data.train.is_sparse
-            held = data.folds is not None or data.valid is not None
+            held = data.folds is not None, data.valid is not None
             n = len(data.train.y)
-            facts = self._facts = DataFacts(n, loss.n_outputs, classes, sparse, held)
+            facts = self._facts = DataFacts(n, loss.n_outputs, classes, sparse, *held)
         before = getattr(self, "learning_rate_", None) if params.get("warm_start") else None
         return resolve_auto(params, facts, before)
 
@@ -95,6 +104,15 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
     ) -> None:
         check_needs(flatten_options(params), loss.n_outputs)
+        if (
+            isinstance(params.get("leaves"), LinearLeaves)
+            and data.train.y.ndim > 1
+            and loss.leaf_quantile is not None
+        ):
+            raise InvalidParameterError(
+                f"leaves='linear' with loss={loss.name!r} is for one target; y has "
+                f"{data.train.y.shape[1]}. Set leaves='constant', or fit one model per target."
+            )
         if data.train.is_sparse:
             check_sparse(params)
         if previous is not None:
@@ -120,6 +138,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
     ) -> dict[str, Any]:
         self.learning_rate_ = params["learning_rate"]
         self._method_ended = result.method_ended
+        self._chosen_by_folds = result.chosen is not None
         if params.get("oob_score"):
             continued = result.rounds_run - len(result.oob_improvement)
             unknown = np.full(continued, np.nan)  # of rounds that were not measured
@@ -161,6 +180,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         estimator.learning_rate_ = RATE if rate == "auto" else rate
         if "data" in notes:
             estimator._facts = DataFacts(**notes["data"])  # noqa: SLF001
+        estimator._chosen_by_folds = bool(notes.get("chosen_by_folds", False))  # noqa: SLF001
         estimator._method_ended = bool(notes.get("method_ended", False))  # noqa: SLF001
         return estimator
 
@@ -168,6 +188,8 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         notes = {**super()._notes(), "learning_rate": self.learning_rate_}
         if hasattr(self, "_facts") and getattr(self, "n_estimators", None) == "auto":
             notes["data"] = asdict(self._facts)
+        if self._chosen_by_folds:
+            notes["chosen_by_folds"] = True
         return {**notes, "method_ended": True} if self._method_ended else notes
 
     def recipe(self) -> str:
@@ -176,7 +198,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         params = self._resolve(checked)
         loss = self._make_loss(ANY_CLASSES)
         own = isinstance(getattr(self, "loss", None), Loss)
-        spec = self._spec(params, self._hold_out(checked))
+        spec = self._spec(params, self._described_hold_out(checked))
         method, categories = spec.recipe.describe(loss), ""
         if "category_encoding" in params:
             auto = isinstance(self.category_encoding, str) and self.category_encoding == "auto"
@@ -252,7 +274,8 @@ def check_fit_arguments(
     by_groups = params.get("sampling") == "group"
     if groups is not None and not (by_folds or by_groups):
         uses = {
-            "early_stopping": "only early_stopping='cv' and n_estimators='auto' have folds",
+            "early_stopping": "only folds keep them together (early_stopping='cv', or "
+            "n_estimators='auto' with early_stopping=False and without X_val)",
             "sampling": "only sampling='group' draws groups",
         }
         known = ", and ".join(use for name, use in uses.items() if name in params)

@@ -131,7 +131,8 @@ class FitMixin:
             Validation rows for early stopping, instead of a fraction of X. Passing them turns early
             stopping on.
         groups : array-like of shape (n_rows,) or None
-            For early_stopping="cv": rows of one group are always in the same fold. For
+            For early_stopping="cv" and n_estimators="auto": rows of one group are always in the
+            same fold. For
             sampling="group": a round uses all rows of a group, or none.
 
         Returns

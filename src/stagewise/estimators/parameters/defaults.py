@@ -35,15 +35,23 @@ class DataFacts:
         Whether the target is a class.
     is_sparse : bool
         Whether X is a sparse matrix.
-    holds_out : bool
-        Whether there are held-out rows that can choose the number of rounds.
+    by_folds : bool
+        Whether folds hold rows out, which choose the number of rounds.
+    by_validation_rows : bool
+        Whether other held-out rows choose it.
     """
 
     n_rows: int = 10_000
     n_outputs: int = 1
     of_classes: bool = False
     is_sparse: bool = False
-    holds_out: bool = True
+    by_folds: bool = True
+    by_validation_rows: bool = False
+
+    @property
+    def holds_out(self) -> bool:
+        """Whether there are rows that can choose the number of rounds."""
+        return self.by_folds or self.by_validation_rows
 
 
 @dataclass(frozen=True)
@@ -101,7 +109,7 @@ BEST_FIRST: Mapping[str, Any] = MappingProxyType(
 SYMMETRIC: Mapping[str, Any] = MappingProxyType(
     {
         "grow_policy": "symmetric",
-        "max_leaf_nodes": None,
+        "max_leaf_nodes": 64,
         "max_depth": 6,
         "min_samples_leaf": 1.0,
         "l2_regularization": 3.0,
@@ -190,6 +198,8 @@ def _is_auto(params: Mapping[str, Any], name: str) -> bool:
 def _shapes(params: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
     """Return the kinds of trees that the other parameters permit; a parameter holds for both."""
     kinds = TURNS
+    if params.get("feature_penalty") is not None:
+        kinds = (BEST_FIRST,)  # a feature that one kind has used would cost the other kind again
     if not _is_auto(params, "grow_policy"):
         kinds = (SYMMETRIC if values["grow_policy"] == "symmetric" else BEST_FIRST,)
     shapes = [

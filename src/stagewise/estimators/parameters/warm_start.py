@@ -47,7 +47,7 @@ def model_to_continue(estimator: Any, params: Mapping[str, Any]) -> Model | None
     model: Model | None = getattr(estimator, "model_", None)
     if not params.get("warm_start") or model is None:
         return None
-    if hasattr(estimator, "oof_prediction_"):  # its history is that of folds
+    if estimator._chosen_by_folds:  # noqa: SLF001  its history is that of folds
         model = replace(model, valid_loss=np.empty(0))
     if params["n_estimators"] < model.ensemble.n_rounds:
         raise ValueError(

@@ -91,10 +91,11 @@ class TreeAdapter:
     def continued(self, features: Any, previous: Ensemble) -> Ensemble:
         """Return a copy of the ensemble of an earlier fit."""
         if (previous.outputs_per_tree > 1) != self.vector_leaves:
-            kind = "all outputs" if previous.outputs_per_tree > 1 else "each output"
+            joint = previous.outputs_per_tree > 1
+            kind, word = ("all outputs", "vector") if joint else ("each output", "constant")
             raise InvalidParameterError(
-                f"warm_start continues a model with one tree per round for {kind}; leaves must "
-                "stay as it was. Fit with warm_start=False to start a new model."
+                f"warm_start continues a model with one tree per round for {kind}; set "
+                f"leaves={word!r}. Fit with warm_start=False to start a new model."
             )
         categories = features.n_categories_per_column()
         return replace(previous, trees=list(previous.trees), n_categories=categories)

@@ -164,7 +164,8 @@ def automatic_folds(
     seed : int
         The seed of the draw.
     by_class : bool
-        Whether y has class codes. Every class keeps a training row in every fold.
+        Whether y has class codes. Every class keeps a training row in every fold; of numbers, those
+        below 0, equal to 0 and above 0 are treated as classes.
 
     Returns
     -------
@@ -172,22 +173,29 @@ def automatic_folds(
         Five folds if there are fewer than 2000 rows, otherwise one that holds a fifth of them out.
     """
     n = len(rows.y)
-    if n < LEAST_ROWS:
+    strata = rows.y if by_class else _signs(rows.y)
+    if groups is not None:
+        own = group_numbers(groups, rows, len(y))
+        part = _deal(np.zeros(int(own.max()) + 1, dtype=np.intp), seed)[own]
+    if n < LEAST_ROWS or (by_class and len(np.unique(strata)) == 1):
         return None
     kept = PARTS if n < FEW_ROWS else 1
     if groups is None:
-        strata = rows.y if by_class else np.zeros(n, dtype=np.intp)
         part = _deal(strata, seed)
-    else:
-        own = group_numbers(groups, rows, len(y))
-        part = _deal(np.zeros(int(own.max()) + 1, dtype=np.intp), seed)[own]
     folds = []
     for number in range(PARTS):
         train, held = np.flatnonzero(part != number), np.flatnonzero(part == number)
-        complete = not by_class or len(np.unique(rows.y[train])) == len(np.unique(rows.y))
+        complete = len(np.unique(strata[train])) == len(np.unique(strata))
         if len(held) and len(train) and complete:
             folds.append((train, held))
     return folds[:kept] or None
+
+
+def _signs(y: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """Return 0, 1 or 2 for targets below, equal to and above 0; of several targets always 0."""
+    if y.ndim > 1:
+        return np.zeros(len(y), dtype=np.intp)
+    return np.asarray(np.sign(y) + 1, dtype=np.intp)
 
 
 def _deal(strata: npt.NDArray[Any], seed: int) -> npt.NDArray[np.intp]:
