@@ -89,6 +89,11 @@ def test_the_trees_of_all_classes_of_a_round_are_of_one_kind(table):
     assert not any(rounds[::3])
 
 
+def test_several_classes_have_a_smaller_l2(table):
+    assert "λ=1" in GradientBoostingClassifier().fit(table.X, table.many).recipe()
+    assert "λ=3" in GradientBoostingClassifier().fit(table.X, table.two).recipe()
+
+
 @BOTH
 def test_a_number_of_rounds_is_a_plain_fit(kind, table):
     y = target(kind, table)

@@ -67,7 +67,7 @@ class GradientBoostingRegressor(
         The smallest sum of hessians in a leaf.
     l1_regularization, l2_regularization : float, default=0.0 and "auto"
         α and λ of the regularised objective. A leaf is -sign(G) max(|G| - α, 0) / (H + λ). λ may
-        be "auto": 3; or 1 for regression and 3 for classification.
+        be "auto": 3, and 1 with more than two classes; or 1 for regression, 3 for classification.
     min_gain : float, default=0.0
         γ. A split must lower the objective by more than this.
     max_step : float or None, default=None

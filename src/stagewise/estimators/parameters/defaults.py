@@ -103,7 +103,6 @@ BEST_FIRST: Mapping[str, Any] = MappingProxyType(
         "max_leaf_nodes": 31,
         "max_depth": None,
         "min_samples_leaf": 1.0,
-        "l2_regularization": 3.0,
     }
 )
 SYMMETRIC: Mapping[str, Any] = MappingProxyType(
@@ -112,7 +111,6 @@ SYMMETRIC: Mapping[str, Any] = MappingProxyType(
         "max_leaf_nodes": 64,
         "max_depth": 6,
         "min_samples_leaf": 1.0,
-        "l2_regularization": 3.0,
     }
 )
 TURNS: tuple[Mapping[str, Any], ...] = (BEST_FIRST, SYMMETRIC, SYMMETRIC)
@@ -134,6 +132,8 @@ AUTO_RATE, AUTO_RATE_ROWS, PATIENCE = 0.05, 25_000, 50
 """ν, the number of rows up to which it is used, and `n_iter_no_change` if rounds are chosen."""
 ROWS_OF_ALL_ROUNDS, ROUNDS_LIMITS = 30_000_000, (300, 3000)
 """The largest number of rounds times rows, and the limits of the number of rounds."""
+AUTO_L2, AUTO_L2_OF_CLASSES = 3.0, 1.0
+"""λ if rounds are chosen, and that with more than two classes."""
 MANY_CLASSES = 8
 """With more classes, a round is one tree whose leaves have a value for each class."""
 DRAWN = 0.8
@@ -173,7 +173,9 @@ def resolve_auto(
         usual = {**PLAIN, "l2_regularization": PLAIN_L2[facts.of_classes]}
         usual |= _sampling(params, searches=searches)
         if searches:
+            several = facts.of_classes and facts.n_outputs > 1
             usual |= {**BEST_FIRST, "n_iter_no_change": PATIENCE}
+            usual["l2_regularization"] = AUTO_L2_OF_CLASSES if several else AUTO_L2
         values |= {name: usual[name] for name in usual if _is_auto(params, name)}
         if searches and _is_auto(params, "leaves") and _has_vector_leaves(values, facts):
             values["leaves"] = "vector"
