@@ -20,7 +20,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-__all__ = ["CONTENDERS", "TUNED", "Job", "catboost_pool", "package_of", "tuned_file"]
+__all__ = [
+    "CONTENDERS",
+    "TUNED",
+    "Job",
+    "catboost_pool",
+    "load_library",
+    "package_of",
+    "tuned_file",
+]
 
 HERE = Path(__file__).parent
 TUNED = "catboost-tuned"
@@ -163,6 +171,15 @@ def scikit_learn(job: Job) -> Any:
 def package_of(contender: str) -> str:
     """Return the package of a contender, whose name may have a suffix."""
     return contender if contender == "scikit-learn" else contender.split("-", maxsplit=1)[0]
+
+
+MODULES = {"scikit-learn": "sklearn.ensemble"}
+
+
+def load_library(contender: str) -> None:
+    """Import the library of a contender, so that the time of a fit does not include it."""
+    package = package_of(contender)
+    import_module(MODULES.get(package, package))
 
 
 def tuned_file(table: str, split: int) -> Path:

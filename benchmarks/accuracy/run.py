@@ -88,7 +88,7 @@ def measure(
         The largest number of rows of a table.
     """
     os.environ["OMP_NUM_THREADS"] = str(threads)
-    from contenders import CONTENDERS, Job, package_of
+    from contenders import CONTENDERS, Job, load_library, package_of
     from tables import read_table
 
     warnings.simplefilter("ignore")
@@ -98,6 +98,7 @@ def measure(
         train, test = table.split(split)
         X, y = table.X.iloc[train], table.y[train]
         job = Job(name, split, table.task, X, y, threads, seed=split)
+        load_library(contender)
         start = time.perf_counter()
         model = CONTENDERS[contender](job)
         fitted = time.perf_counter()
