@@ -126,7 +126,8 @@ class FitMixin:
             (n_rows, n_targets).
         sample_weight : array-like of shape (n_rows,) or None
             Whole numbers are counts: a row of weight 2 is the row twice, a row of weight 0 is left
-            out. Otherwise only the ratios of the weights matter.
+            out. Otherwise only the ratios of the weights matter. A row that is held out, or drawn
+            at random, is one row, whatever its weight.
         X_val, y_val, sample_weight_val
             Validation rows for early stopping, instead of a fraction of X. Passing them turns early
             stopping on.
