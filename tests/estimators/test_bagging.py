@@ -310,3 +310,29 @@ def test_a_second_fit_resets_the_measures(table):
     model.set_params(n_estimators=100, sampling="folds").fit(table.X, table.number)
     assert model.oof_prediction_.shape == (240,)
     assert not hasattr(model, "oob_loss_")
+
+
+class SpyOfGroups(GradientBoostingRegressor):
+    """Keeps the groups that `fit` got."""
+
+    def fit(self, X, y, sample_weight=None, *, groups=None, X_val=None, y_val=None):
+        self.groups_ = groups
+        return super().fit(X, y, sample_weight, groups=groups, X_val=X_val, y_val=y_val)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "passed"),
+    [({}, True), ({"early_stopping": "cv", "n_estimators": 5}, True), ({"n_estimators": 5}, False)],
+)
+def test_base_estimators_that_divide_their_rows_get_the_groups_of_the_bag(
+    table, parameters, passed
+):
+    groups = np.arange(240) // 8
+    base = SpyOfGroups(learning_rate=0.5, max_leaf_nodes=4, **parameters)
+    model = BaggingRegressor(base, n_estimators=2, sampling="group", max_samples=0.5)
+    numbers = np.arange(240.0)[:, np.newaxis]
+    model.fit(numbers, table.number, groups=groups)
+    for h in model.estimators_:
+        assert (h.groups_ is not None) == passed
+        if passed:
+            assert set(np.bincount(h.groups_)) <= {0, 8}

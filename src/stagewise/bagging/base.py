@@ -181,6 +181,7 @@ class BaseBagging(LibraryEstimator):
             predicts_held=folds or params["combine"] == "weighted" or self._needs_oob(params),
             stops_early=folds,
             threads=threads,
+            groups=None if groups is None else group_numbers(groups, train, len(target)),
         )
         if classes is None and (train.y == train.y[0]).all():
             collected.append((ONE_VALUE, UserWarning))

@@ -133,6 +133,8 @@ class EstimatorTrainer:
     threads : int
         The number of estimators that are fitted in parallel. If it is more than one, each
         estimator uses one thread.
+    groups : array or None
+        The group of every training row; an estimator that divides its rows into folds gets them.
     """
 
     estimator: Any
@@ -144,6 +146,7 @@ class EstimatorTrainer:
     predicts_held: bool = False
     stops_early: bool = False
     threads: int = 1
+    groups: npt.NDArray[Any] | None = None
 
     def fit(
         self, sample: BagSample
@@ -184,6 +187,8 @@ class EstimatorTrainer:
             }
             if (sample.held_weight != 1.0).any():
                 passed["sample_weight_val"] = sample.held_weight
+        elif self.groups is not None and _divides_rows(estimator):
+            passed["groups"] = self.groups[rows]
         return estimator.fit(self._select(rows, columns), self.y[rows], **passed)
 
     def _select(self, rows: Indices, columns: Indices | None) -> Any:
@@ -211,6 +216,16 @@ def _uses_validation_rows(estimator: Any) -> bool:
     params = estimator.get_params(deep=False)
     prunes = params.get("pruning", HELD_OUT[0]) in HELD_OUT
     return has_fit_parameter(estimator, "X_val") and prunes and params.get("early_stopping") != "cv"
+
+
+def _divides_rows(estimator: Any) -> bool:
+    """Return whether `fit` of an estimator divides its rows into folds that keep groups together."""
+    params = estimator.get_params(deep=False)
+    stopping = params.get("early_stopping", False)
+    automatic = stopping is False and params.get("n_estimators") == "auto"
+    return has_fit_parameter(estimator, "groups") and (
+        automatic or not isinstance(stopping, bool)
+    )
 
 
 def select_columns(X: Any, columns: Indices | None) -> Any:
