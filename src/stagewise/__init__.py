@@ -8,6 +8,8 @@ from stagewise.boosting.monitor import Progress
 from stagewise.errors import InvalidParameterError, ModelFormatError, UnknownCategoryWarning
 from stagewise.estimators import (
     AdaBoostClassifier,
+    AutoClassifier,
+    AutoRegressor,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ExtraTreesClassifier,
@@ -42,6 +44,8 @@ __version__ = _version("stagewise")
 
 __all__ = [
     "AdaBoostClassifier",
+    "AutoClassifier",
+    "AutoRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
     "Dart",

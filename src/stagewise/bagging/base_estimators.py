@@ -219,13 +219,11 @@ def _uses_validation_rows(estimator: Any) -> bool:
 
 
 def _divides_rows(estimator: Any) -> bool:
-    """Return whether `fit` of an estimator divides its rows into folds that keep groups together."""
+    """Return whether `fit` divides its rows into folds, which keep groups together."""
     params = estimator.get_params(deep=False)
     stopping = params.get("early_stopping", False)
     automatic = stopping is False and params.get("n_estimators") == "auto"
-    return has_fit_parameter(estimator, "groups") and (
-        automatic or not isinstance(stopping, bool)
-    )
+    return has_fit_parameter(estimator, "groups") and (automatic or not isinstance(stopping, bool))
 
 
 def select_columns(X: Any, columns: Indices | None) -> Any:

@@ -1,6 +1,7 @@
 """The scikit-learn estimators."""
 
 from stagewise.estimators.ada_boost import AdaBoostClassifier
+from stagewise.estimators.auto.estimators import AutoClassifier, AutoRegressor
 from stagewise.estimators.decision_tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -18,6 +19,8 @@ from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegress
 
 __all__ = [
     "AdaBoostClassifier",
+    "AutoClassifier",
+    "AutoRegressor",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreesClassifier",

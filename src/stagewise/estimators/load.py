@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 
 from stagewise.errors import ModelFormatError
 from stagewise.estimators.ada_boost import AdaBoostClassifier
+from stagewise.estimators.auto.estimators import AutoClassifier, AutoRegressor
 from stagewise.estimators.decision_tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -32,6 +33,8 @@ _CLASSES: dict[str, Any] = {
     cls.__name__: cls
     for cls in (
         AdaBoostClassifier,
+        AutoClassifier,
+        AutoRegressor,
         DecisionTreeClassifier,
         DecisionTreeRegressor,
         ExtraTreesClassifier,

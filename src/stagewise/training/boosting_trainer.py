@@ -32,11 +32,11 @@ from stagewise.training.preparation import (
 from stagewise.training.reading.folds import Folds, out_of_fold, refit_rounds
 from stagewise.training.reading.row_set import RowSet
 from stagewise.training.reading.training_data import TrainingData
-from stagewise.training.results import FitResult, RoundChoice
+from stagewise.training.results import CrossFit, FitResult, RoundChoice
 from stagewise.training.specs import BoostingSpec, FitContext
 from stagewise.training.target_encoder import TargetEncoder
 
-__all__ = ["train_boosting"]
+__all__ = ["cross_fit", "train_boosting"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -66,12 +66,63 @@ def train_boosting(
     return _BoostingTrainer(spec, loss, data, context, previous).train()
 
 
+def cross_fit(spec: BoostingSpec, loss: Loss, data: TrainingData, context: FitContext) -> CrossFit:
+    """Fit one boosted model to the training rows of each fold.
+
+    Parameters
+    ----------
+    spec : BoostingSpec
+        The algorithm, the learner and when to stop.
+    loss : Loss
+        The loss to minimise.
+    data : TrainingData
+        The rows and the folds.
+    context : FitContext
+        Threads, seed and start time.
+    """
+    return _BoostingTrainer(spec, loss, data, context, None).cross_fit()
+
+
 @dataclass(frozen=True)
 class _Encoded:
     """The features of a fit, and a function that encodes other rows for its learner."""
 
     features: Any
     encode: Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class _Start:
+    """A fit before its first round.
+
+    Attributes
+    ----------
+    encoder : TargetEncoder
+        Learns the target encodings of folds.
+    table : _Encoded
+        The features.
+    rows : EncodedRows
+        The training rows.
+    ensemble : Ensemble
+        The model without rounds, or the model that is continued.
+    constant, missing : list of str
+        As of `FitResult`.
+    """
+
+    encoder: TargetEncoder
+    table: _Encoded
+    rows: EncodedRows
+    ensemble: Any
+    constant: list[str]
+    missing: list[str] | None
+
+
+@dataclass(frozen=True)
+class _FoldFit:
+    """The fit of one fold, with the features that it uses."""
+
+    boosting: Boosting
+    table: _Encoded
 
 
 class _BoostingTrainer:
@@ -88,9 +139,54 @@ class _BoostingTrainer:
         self.scale: Scale = learn_scale(loss, data.train, previous)
 
     def train(self) -> FitResult:
-        check_targets(self.loss, self.data)
         spec, data, learner = self.spec, self.data, self.spec.learner
-        train = data.train
+        start = self._prepare()
+        features, ensemble, rows, table = (
+            start.table.features,
+            start.ensemble,
+            start.rows,
+            start.table,
+        )
+        oof_scores, choice, folds_monitor = None, None, None
+        if data.folds is not None:
+            fits, folds_monitor = self._cross_validate(start)
+            oof_scores = self._oof_scores(fits)
+            choice = self._choose_rounds(data.folds, folds_monitor)
+            self.spec = replace(spec, stopping=replace(spec.stopping, n_estimators=choice.rounds))
+        valid = None if data.valid is None else self._encode_rows(table, data.valid, ensemble)
+        monitor = self._boost(features, ensemble, rows, valid)
+        if folds_monitor is not None:
+            monitor.valid_loss = folds_monitor.valid_loss
+            monitor.stop_reason = monitor.stop_reason or folds_monitor.stop_reason
+        return FitResult(
+            learner.model(self.loss, data, features, ensemble, self.scale, monitor),
+            monitor.stop_reason,
+            monitor.last_round,
+            monitor.ended,
+            start.constant,
+            start.missing,
+            monitor.oob_improvement,
+            oof_scores,
+            choice,
+        )
+
+    def cross_fit(self) -> CrossFit:
+        """Return the models of the folds, each with the rounds that are best for all of them."""
+        fits, monitor = self._cross_validate(self._prepare())
+        models = [
+            self.spec.learner.model(
+                self.loss, self.data, fit.table.features, fit.boosting.ensemble, self.scale, monitor
+            )
+            for fit in fits
+        ]
+        best = monitor.best_round
+        loss = monitor.valid_loss[best - 1] if best else math.nan
+        return CrossFit(models, self._oof_scores(fits), best, loss, monitor.stop_reason)
+
+    def _prepare(self) -> _Start:
+        """Return everything that is learned before the first round."""
+        check_targets(self.loss, self.data)
+        data, learner, train = self.data, self.spec.learner, self.data.train
         y = scale_target(self.loss, self.scale, train.y)
         encoder = self._target_encoder(y)
         features, tables = encoder.learn(train, y, data.features)
@@ -104,28 +200,7 @@ class _BoostingTrainer:
         score = self._start_score(ensemble, tables)
         source = learner.source(tables[0], self.context)
         rows = EncodedRows(encoded, y, train.weight, score, source)
-        table = _Encoded(features, encode)
-        oof_scores, choice, folds_monitor = None, None, None
-        if data.folds is not None:
-            folds_monitor, oof_scores = self._cross_validate(rows, table, encoder)
-            choice = self._choose_rounds(data.folds, folds_monitor)
-            self.spec = replace(spec, stopping=replace(spec.stopping, n_estimators=choice.rounds))
-        valid = None if data.valid is None else self._encode_rows(table, data.valid, ensemble)
-        monitor = self._boost(features, ensemble, rows, valid)
-        if folds_monitor is not None:
-            monitor.valid_loss = folds_monitor.valid_loss
-            monitor.stop_reason = monitor.stop_reason or folds_monitor.stop_reason
-        return FitResult(
-            learner.model(self.loss, data, features, ensemble, self.scale, monitor),
-            monitor.stop_reason,
-            monitor.last_round,
-            monitor.ended,
-            constant,
-            missing,
-            monitor.oob_improvement,
-            oof_scores,
-            choice,
-        )
+        return _Start(encoder, _Encoded(features, encode), rows, ensemble, constant, missing)
 
     def _choose_rounds(self, folds: Folds, monitor: Monitor) -> RoundChoice:
         """Return the number of rounds of the model of all rows."""
@@ -237,7 +312,7 @@ class _BoostingTrainer:
         encoder: TargetEncoder,
         learned: npt.NDArray[np.intp],
         held: npt.NDArray[np.intp],
-    ) -> Boosting:
+    ) -> _FoldFit:
         """Return the fit of one fold; `learned` and `held` are positions of training rows.
 
         It uses the shared bins. With target encodings, which come from the training rows of the
@@ -259,7 +334,7 @@ class _BoostingTrainer:
         score = repeat_score(ensemble.base, len(rows.y))
         sampling = OnlyRows(learned.astype(np.uint32), bound.recipe.sampling)
         recipe = replace(bound.recipe, out_of_bag=False, sampling=sampling)
-        return Boosting(
+        boosting = Boosting(
             replace(bound, recipe=recipe),
             ensemble,
             replace(rows, table=encoded, weight=weight, score=score),
@@ -267,15 +342,17 @@ class _BoostingTrainer:
             self.context.workers,
             self.context.seed,
         )
+        return _FoldFit(boosting, table)
 
-    def _cross_validate(
-        self, rows: EncodedRows, table: _Encoded, encoder: TargetEncoder
-    ) -> tuple[Monitor, npt.NDArray[np.float64]]:
-        """Boost one model for each fold; return their monitor and the scores of held-out rows."""
-        folds, train = self.data.folds, self.data.train
+    def _cross_validate(self, start: _Start) -> tuple[list[_FoldFit], Monitor]:
+        """Boost one model for each fold; return them and their monitor."""
+        folds = self.data.folds
         assert folds is not None
-        bound = self._recipe(table.features)
-        fits = [self._fold(bound, rows, table, encoder, learned, held) for learned, held in folds]
+        bound = self._recipe(start.table.features)
+        fits = [
+            self._fold(bound, start.rows, start.table, start.encoder, learned, held)
+            for learned, held in folds
+        ]
         monitor = make_monitor(
             self.spec.stopping,
             self.loss,
@@ -284,13 +361,19 @@ class _BoostingTrainer:
             stops_early=True,
             folds=len(folds),
         )
+        last = 0 if self.data.one_class else self.spec.stopping.n_estimators
         try:
-            boost(fits, range(self.spec.stopping.n_estimators), monitor)
+            boost([fit.boosting for fit in fits], range(last), monitor)
         finally:
             monitor.close()
+        return fits, monitor
+
+    def _oof_scores(self, fits: list[_FoldFit]) -> Vector:
+        """Return the scores of held-out rows, in the order of the training rows."""
         scores = [
-            self.spec.learner.score(fit.ensemble, fit.valid.source, self.context)
+            self.spec.learner.score(fit.boosting.ensemble, fit.boosting.valid.source, self.context)
             for fit in fits
-            if fit.valid is not None
+            if fit.boosting.valid is not None
         ]
-        return monitor, out_of_fold(folds, scores, len(train.y))
+        assert self.data.folds is not None
+        return out_of_fold(self.data.folds, scores, len(self.data.train.y))

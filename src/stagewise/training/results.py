@@ -13,7 +13,7 @@ from stagewise.model.model import Model
 from stagewise.model.terms import TermModel
 from stagewise.trees.pruning import PruningPath
 
-__all__ = ["FitResult", "ForestResult", "PrunedTree", "RoundChoice", "TreeResult"]
+__all__ = ["CrossFit", "FitResult", "ForestResult", "PrunedTree", "RoundChoice", "TreeResult"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,31 @@ class RoundChoice:
     best_round: int
     validation_loss: float
     rounds: int
+
+
+@dataclass(frozen=True)
+class CrossFit:
+    """The models of folds.
+
+    Attributes
+    ----------
+    models : list of Model
+        The model of the training rows of each fold.
+    oof_scores : float64 array of shape (n_rows, n_outputs)
+        The scores of training rows by the model of the fold that held them out; NaN for others.
+    best_round : int
+        The number of rounds of each model.
+    validation_loss : float
+        The mean loss of the held-out rows.
+    stop_reason : str
+        As of `FitResult`.
+    """
+
+    models: list[Any]
+    oof_scores: npt.NDArray[np.float64]
+    best_round: int
+    validation_loss: float
+    stop_reason: str
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,9 @@ class HoldOutSpec:
     fraction : float
         The fraction.
     cv : int, splitter, list of pairs or "auto"
-        The folds; "auto": by the number of rows, see `automatic_folds`.
+        The folds; "auto": see `automatic_folds`.
+    parts : int or None
+        The number of automatic folds; None: by the number of rows.
     extends : bool
         Whether the model of all rows has more rounds than those of the folds, see `refit_rounds`.
     parameter : str
@@ -116,6 +118,7 @@ class HoldOutSpec:
     kind: Literal["none", "fraction", "folds"] = "none"
     fraction: float = 0.1
     cv: Any = 5
+    parts: int | None = None
     extends: bool = False
     parameter: str = "early_stopping=True"
 

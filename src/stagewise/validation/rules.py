@@ -17,6 +17,7 @@ import numpy as np
 __all__ = [
     "Number",
     "OneOf",
+    "OrAuto",
     "Rule",
     "callbacks",
     "categorical",
@@ -218,3 +219,19 @@ def _plain_number(value: Any) -> int | float | None:
     if isinstance(value, (float, np.floating)) and math.isfinite(value):
         return float(value)
     return None
+
+
+@dataclass(frozen=True)
+class OrAuto:
+    """The values that another rule allows, or "auto"."""
+
+    rule: Rule
+
+    def __call__(self, value: Any) -> Any:
+        """Return the value to use, or raise ValueError with the allowed values."""
+        if isinstance(value, str) and value == "auto":
+            return value
+        try:
+            return self.rule(value)
+        except ValueError as error:
+            raise ValueError(f"'auto' or {error}") from None

@@ -18,7 +18,7 @@ import numpy as np
 from stagewise.estimators.parameters.tree_needs import allows, is_possible
 from stagewise.options import OPTION_RULES, FeatureSampling, Mvs, flatten_options
 from stagewise.validation.parameters import RULES
-from stagewise.validation.rules import Rule
+from stagewise.validation.rules import OrAuto, Rule
 
 __all__ = ["AUTO_RULES", "RATE", "DataFacts", "resolve_auto"]
 
@@ -52,22 +52,6 @@ class DataFacts:
     def holds_out(self) -> bool:
         """Whether there are rows that can choose the number of rounds."""
         return self.by_folds or self.by_validation_rows
-
-
-@dataclass(frozen=True)
-class _OrAuto:
-    """The values that another rule allows, or "auto"."""
-
-    rule: Rule
-
-    def __call__(self, value: Any) -> Any:
-        """Return the value to use, or raise ValueError with the allowed values."""
-        if isinstance(value, str) and value == "auto":
-            return value
-        try:
-            return self.rule(value)
-        except ValueError as error:
-            raise ValueError(f"'auto' or {error}") from None
 
 
 PLAIN: Mapping[str, Any] = MappingProxyType(
@@ -118,7 +102,7 @@ TURNS: tuple[Mapping[str, Any], ...] = (BEST_FIRST, SYMMETRIC, SYMMETRIC)
 
 AUTO_RULES: Mapping[str, Rule] = MappingProxyType(
     {
-        **{name: _OrAuto(RULES[name]) for name in NUMBERS},
+        **{name: OrAuto(RULES[name]) for name in NUMBERS},
         **{name: OPTION_RULES[name].or_auto() for name in ("leaves", "sampling")},
     }
 )

@@ -38,7 +38,7 @@ LEAST_ROWS = 50
 FEW_ROWS = 2000
 """With fewer rows, every row is held out automatically, in folds; otherwise a fifth of them."""
 PARTS = 5
-"""The number of folds, of which one may be used."""
+"""The number of automatic folds, unless it is given."""
 
 
 def draw_held_out(
@@ -149,7 +149,13 @@ def make_folds(
 
 
 def automatic_folds(
-    rows: RowSet, y: npt.NDArray[Any], groups: Any, seed: int, *, by_class: bool
+    rows: RowSet,
+    y: npt.NDArray[Any],
+    groups: Any,
+    seed: int,
+    *,
+    by_class: bool,
+    parts: int | None = None,
 ) -> Folds | None:
     """Return the folds that choose a number of rounds; None: there are too few rows.
 
@@ -166,29 +172,27 @@ def automatic_folds(
     by_class : bool
         Whether y has class codes. Every class keeps a training row in every fold; of numbers, those
         below 0, equal to 0 and above 0 are treated as classes.
-
-    Returns
-    -------
-    Folds or None
-        Five folds if there are fewer than 2000 rows, otherwise one that holds a fifth of them out.
+    parts : int or None
+        The number of folds; None: five if there are fewer than 2000 rows, otherwise one that holds
+        a fifth of them out.
     """
     n = len(rows.y)
     strata = rows.y if by_class else _signs(rows.y)
     if groups is not None:
         own = group_numbers(groups, rows, len(y))
-        part = _deal(np.zeros(int(own.max()) + 1, dtype=np.intp), seed)[own]
+        part = _deal(np.zeros(int(own.max()) + 1, dtype=np.intp), seed, parts or PARTS)[own]
     if n < LEAST_ROWS or (by_class and len(np.unique(strata)) == 1):
         return None
     kept = PARTS if n < FEW_ROWS else 1
     if groups is None:
-        part = _deal(strata, seed)
+        part = _deal(strata, seed, parts or PARTS)
     folds = []
-    for number in range(PARTS):
+    for number in range(parts or PARTS):
         train, held = np.flatnonzero(part != number), np.flatnonzero(part == number)
         complete = len(np.unique(strata[train])) == len(np.unique(strata))
         if len(held) and len(train) and complete:
             folds.append((train, held))
-    return folds[:kept] or None
+    return folds[: parts or kept] or None
 
 
 def _signs(y: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
@@ -198,7 +202,7 @@ def _signs(y: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
     return np.asarray(np.sign(y) + 1, dtype=np.intp)
 
 
-def _deal(strata: npt.NDArray[Any], seed: int) -> npt.NDArray[np.intp]:
+def _deal(strata: npt.NDArray[Any], seed: int, parts: int) -> npt.NDArray[np.intp]:
     """Return the part of every item: items of a stratum are dealt in turn, in random order.
 
     The only item of a stratum is in no part, -1.
@@ -206,7 +210,7 @@ def _deal(strata: npt.NDArray[Any], seed: int) -> npt.NDArray[np.intp]:
     order = np.random.default_rng([seed, len(strata)]).permutation(len(strata))
     order = order[np.argsort(strata[order], kind="stable")]
     part = np.empty(len(strata), dtype=np.intp)
-    part[order] = np.arange(len(strata)) % PARTS
+    part[order] = np.arange(len(strata)) % parts
     part[np.bincount(strata)[strata] == 1] = -1
     return part
 

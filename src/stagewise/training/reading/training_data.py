@@ -174,7 +174,7 @@ def read_training_data(
         own = train, target.y, arguments.groups, seed
         automatic = isinstance(hold_out.cv, str)
         folds = (
-            automatic_folds(*own, by_class=by_class)
+            automatic_folds(*own, by_class=by_class, parts=hold_out.parts)
             if automatic
             else make_folds(hold_out.cv, *own, by_class=by_class)
         )

@@ -1,0 +1,1 @@
+"""Automatic models: a search over configurations, and the weighted sum of the best ones."""

@@ -1,0 +1,202 @@
+"""The base class of the automatic models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Self
+
+import numpy as np
+
+from stagewise.errors import InvalidParameterError
+from stagewise.estimators.auto.candidates import PLANS, Plan
+from stagewise.estimators.auto.leaderboard import Leaderboard, LeaderboardRow
+from stagewise.estimators.auto.search import AutoSpec, SearchResult, Trial, search
+from stagewise.estimators.bases.boosting import BaseBoosting
+from stagewise.estimators.bases.fit_mixin import FitMixin
+from stagewise.estimators.bases.model_estimator import ModelEstimator
+from stagewise.estimators.bases.report_mixin import ReportMixin
+from stagewise.estimators.bases.scores import ModelScores
+from stagewise.losses import Loss
+from stagewise.model.model import Model
+from stagewise.training.reading.training_data import FitArguments, TrainingData
+from stagewise.training.specs import FitContext, HoldOutSpec
+from stagewise.validation.parameters import RULES, all_parameters, default_parameters
+from stagewise.validation.rules import Number, OrAuto, Rule
+
+__all__ = ["BaseAuto"]
+
+SHARED = (
+    "loss",
+    "quantile",
+    "class_weight",
+    "monotonic_cst",
+    "interaction_cst",
+    "missing_values",
+    "categorical_features",
+    "handle_unknown",
+    "random_state",
+    "n_jobs",
+)
+"""The parameters that every candidate gets."""
+
+
+class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
+    """Base class of the automatic models; see `AutoRegressor` for the parameters."""
+
+    _rules: Mapping[str, Rule] = MappingProxyType(
+        {"quality": Number(1, 5, whole=True), "cv": OrAuto(RULES["cv"])}
+    )
+    _base: type[BaseBoosting]
+    """The class of the candidates."""
+
+    quality: Any
+    time_limit: Any
+    verbose: Any
+
+    # ---- from parameters to a specification ------------------------------------------------------
+
+    def _plan(self) -> Plan:
+        return PLANS[int(self.quality)]
+
+    def _hold_out(self, params: dict[str, Any]) -> HoldOutSpec:
+        plan = self._plan()
+        if not plan.searches:
+            return HoldOutSpec()
+        return HoldOutSpec("folds", cv=params["cv"], parts=plan.folds, extends=True, parameter="cv")
+
+    def _check_arguments(self, params: dict[str, Any], arguments: FitArguments) -> None:
+        if arguments.X_val is not None:
+            raise ValueError(
+                f"{type(self).__name__} holds rows out itself; leave X_val out. To hold certain "
+                "rows out, set cv to a list of pairs of row numbers."
+            )
+        if arguments.groups is not None and not self._plan().searches:
+            raise ValueError(
+                "groups was passed, but quality=1 holds no rows out. Set a higher quality."
+            )
+
+    def _check_data(
+        self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
+    ) -> None:
+        """Make the specifications of the candidates that are possible with these data."""
+        self._specs, self._left_out = {}, {}
+        for candidate in self._plan().candidates:
+            if candidate.needs_categories and not data.features.categorical:
+                continue
+            given = {**self._shared(), **candidate.parameters}
+            if not self._plan().searches:
+                given["n_estimators"] = 100
+            estimator: Any = self._base(**given)
+            try:
+                own = estimator._parameters()  # noqa: SLF001
+                own = estimator._resolve(own, data, loss)  # noqa: SLF001
+                estimator._check_data(own, data, loss, None)  # noqa: SLF001
+                self._specs[candidate.name] = estimator._spec(  # noqa: SLF001
+                    own, self._hold_out(params)
+                )
+            except InvalidParameterError as error:
+                if not self._specs:  # the default is possible unless a parameter is wrong
+                    raise
+                self._left_out[candidate.name] = str(error)
+
+    def _shared(self) -> dict[str, Any]:
+        own, known = all_parameters(self), default_parameters(self._base)
+        return {name: own[name] for name in SHARED if name in own and name in known}
+
+    def _spec(self, params: dict[str, Any], hold_out: HoldOutSpec) -> AutoSpec:
+        return AutoSpec(self._plan(), self._specs, params["time_limit"], params["verbose"])
+
+    def _make_loss(self, classes: Any) -> Loss:
+        estimator: Any = self._base(**self._shared())
+        made: Loss = estimator._make_loss(classes)  # noqa: SLF001
+        return made
+
+    def _train(
+        self,
+        spec: AutoSpec,
+        loss: Loss,
+        data: TrainingData,
+        context: FitContext,
+        previous: Model | None,
+    ) -> SearchResult:
+        return search(spec, loss, data, context)
+
+    # ---- the fitted model ------------------------------------------------------------------------
+
+    def _adopt(self, model: Model) -> None:
+        self._adopt_columns(model)
+        self.n_iter_ = model.ensemble.n_rounds
+        self.train_loss_, self.validation_loss_ = model.train_loss, model.valid_loss
+
+    def _set_fitted(
+        self, result: SearchResult, data: TrainingData, params: dict[str, Any]
+    ) -> dict[str, Any]:
+        self.leaderboard_ = _leaderboard(result)
+        return {
+            "quality": params["quality"],
+            "candidates_left_out": self._left_out,
+            "score_factor": result.factor,
+            "refitted": all(t.refit is not None for t in result.trials if t.weight),
+        }
+
+    def _notes(self) -> dict[str, Any]:
+        return {**super()._notes(), "leaderboard": self.leaderboard_.records()}
+
+    @classmethod
+    def _from_model(cls, model: Model, params: Mapping[str, Any], notes: Mapping[str, Any]) -> Self:
+        estimator = super()._from_model(model, params, notes)
+        rows = notes.get("leaderboard", [])
+        estimator.leaderboard_ = Leaderboard(LeaderboardRow(**row) for row in rows)
+        return estimator
+
+    def recipe(self) -> str:
+        """Return the fit in one line: what is searched, or the weights that were found."""
+        plan = self._plan()
+        if not hasattr(self, "leaderboard_"):
+            names = ", ".join(candidate.name for candidate in plan.candidates)
+            return f"quality {self.quality}: the best of {names}"
+        used = [row for row in self.leaderboard_[1:] if row.weight > 0]
+        return " + ".join(f"{row.weight:.2g} x {row.name}" for row in used)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _leaderboard(result: SearchResult) -> Leaderboard:
+    """Return the rows of the leaderboard: the fitted model, and the trials."""
+    trials = result.trials
+    whole = LeaderboardRow(
+        "weighted sum",
+        *_mean_and_error(result.row_losses, result.row_weights),
+        1.0,
+        max(len(trial.folds) for trial in trials),
+        result.model.ensemble.n_rounds,
+        sum(trial.seconds for trial in trials),
+    )
+    return Leaderboard([whole, *(_row(trial) for trial in trials)])
+
+
+def _row(trial: Trial) -> LeaderboardRow:
+    return LeaderboardRow(
+        trial.name,
+        *_mean_and_error(trial.row_losses, trial.row_weights),
+        trial.weight,
+        len(trial.folds),
+        trial.rounds,
+        trial.seconds,
+    )
+
+
+def _mean_and_error(losses: Any, weight: Any) -> tuple[float, float]:
+    """Return the weighted mean of losses, and its standard error; NaN without losses."""
+    if not len(losses):
+        return float("nan"), float("nan")
+    share = weight / weight.sum()
+    mean = float(share @ losses)
+    spread = float(np.sqrt(np.sum(share**2 * (losses - mean) ** 2)))
+    return mean, spread

@@ -1,0 +1,85 @@
+"""The configurations that an automatic model tries, and how much of them each quality tries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from stagewise.options import SplitSearch
+
+__all__ = ["PLANS", "Candidate", "Plan"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A configuration: the parameters in which it differs from the default.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the leaderboard.
+    parameters : mapping
+        Parameters of `GradientBoostingRegressor` or `GradientBoostingClassifier`.
+    needs_categories : bool
+        Whether it differs from the default only if a feature is categorical.
+    """
+
+    name: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    needs_categories: bool = False
+
+
+DEFAULT = Candidate("default")
+DIVERSE = (
+    DEFAULT,
+    Candidate("linear leaves", {"leaves": "linear"}),
+    Candidate("random thresholds", {"split": SplitSearch(random_thresholds=True)}),
+    Candidate("target encoding", {"category_encoding": "target"}, needs_categories=True),
+)
+MORE = (
+    *DIVERSE,
+    Candidate("small trees", {"grow_policy": "best_first", "max_leaf_nodes": 8}),
+    Candidate("large trees", {"grow_policy": "best_first", "max_leaf_nodes": 63}),
+    Candidate("symmetric trees of depth 4", {"grow_policy": "symmetric", "max_depth": 4}),
+    Candidate("small steps", {"learning_rate": 0.025, "n_iter_no_change": 100}),
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a quality does.
+
+    Attributes
+    ----------
+    candidates : tuple of Candidate
+        The configurations to try.
+    folds : int or None
+        The number of folds; None: five for few rows, otherwise one that holds a fifth of them out.
+    rungs : tuple of (int, int)
+        Successive halving: the numbers of folds of each rung, and of candidates that it keeps.
+        After the last rung the remaining folds are run. Empty: all candidates run all folds.
+    members : int
+        The largest number of configurations in the model.
+    searches : bool
+        Whether rows are held out at all.
+    """
+
+    candidates: tuple[Candidate, ...]
+    folds: int | None = None
+    rungs: tuple[tuple[int, int], ...] = ()
+    members: int = 1
+    searches: bool = True
+
+
+PLANS: Mapping[int, Plan] = MappingProxyType(
+    {
+        1: Plan((DEFAULT,), searches=False),
+        2: Plan((DEFAULT,)),
+        3: Plan(DIVERSE),
+        4: Plan(DIVERSE, members=len(DIVERSE)),
+        5: Plan(MORE, folds=5, rungs=((1, 5), (1, 4)), members=4),
+    }
+)
+"""The plan of each quality."""

@@ -1,0 +1,349 @@
+"""The search of an automatic model: fit candidates to folds, weight them, fit them to all rows.
+
+Candidates share the table, the folds and the threads. Every model that is fitted can be used: if
+the time is over, or the user interrupts the search, the models of the folds are the members of the
+sum instead of the models of all rows.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.boosting.progress import ProgressLines
+from stagewise.estimators.auto.candidates import Plan
+from stagewise.estimators.auto.weights import choose_factor, choose_weights
+from stagewise.losses import Loss
+from stagewise.losses.base import squeeze_outputs
+from stagewise.model.model import Model
+from stagewise.model.weighted_sum import weighted_sum
+from stagewise.training.boosting_trainer import cross_fit, train_boosting
+from stagewise.training.preparation import learn_scale, scale_target
+from stagewise.training.reading.folds import Folds, refit_rounds
+from stagewise.training.reading.training_data import TrainingData
+from stagewise.training.results import CrossFit, FitResult
+from stagewise.training.specs import BoostingSpec, FitContext
+
+__all__ = ["AutoSpec", "Search", "Trial", "search"]
+
+Vector = npt.NDArray[np.float64]
+
+SEARCH_SHARE = 0.6
+"""The share of the time limit after which no more candidates are fitted to folds."""
+SAFETY = 1.2
+"""The factor by which a fit to all rows may take longer than estimated."""
+
+
+@dataclass(frozen=True)
+class AutoSpec:
+    """An automatic model.
+
+    Attributes
+    ----------
+    plan : Plan
+        What the search does.
+    specs : dict of str to BoostingSpec
+        The candidates by name.
+    time_limit : float or None
+        Seconds.
+    verbose : int
+        Whether progress is shown.
+    """
+
+    plan: Plan
+    specs: dict[str, BoostingSpec]
+    time_limit: float | None = None
+    verbose: int = 0
+
+
+@dataclass
+class Trial:
+    """A candidate, and the models that were fitted with it.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    spec : BoostingSpec
+        Its specification.
+    folds : Folds
+        The folds that were run.
+    fits : list of CrossFit
+        Their models.
+    oof_scores : float64 array of shape (n_rows, n_outputs)
+        The scores of held-out rows; NaN for others.
+    seconds : float
+        The time of these fits.
+    weight : float
+        Its weight in the sum.
+    refit : FitResult or None
+        The model of all rows.
+    row_losses, row_weights : float64 arrays
+        The losses of held-out rows, in units of the target, and the weights of these rows.
+    """
+
+    name: str
+    spec: BoostingSpec
+    oof_scores: Vector
+    folds: Folds = field(default_factory=list)
+    fits: list[CrossFit] = field(default_factory=list)
+    seconds: float = 0.0
+    weight: float = 0.0
+    refit: FitResult | None = None
+    row_losses: Vector = field(default_factory=lambda: np.empty(0))
+    row_weights: Vector = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def mean_loss(self) -> float:
+        """The mean loss of held-out rows."""
+        if not len(self.row_losses):
+            return math.inf
+        return float(np.average(self.row_losses, weights=self.row_weights))
+
+    def add(self, folds: Folds, fit: CrossFit, seconds: float) -> None:
+        """Add the models of further folds."""
+        self.folds = [*self.folds, *folds]
+        self.fits.append(fit)
+        known = ~np.isnan(fit.oof_scores[:, 0])
+        self.oof_scores[known] = fit.oof_scores[known]
+        self.seconds += seconds
+
+    @property
+    def fold_models(self) -> list[Model]:
+        """The models of the folds."""
+        return [model for fit in self.fits for model in fit.models]
+
+    @property
+    def rounds(self) -> int:
+        """The number of rounds of the model of all rows."""
+        if self.refit is not None:
+            return self.refit.rounds_run
+        counts = [(fit.best_round, len(fit.models)) for fit in self.fits]
+        return round(sum(r * n for r, n in counts) / max(1, sum(n for _, n in counts)))
+
+    def refit_seconds(self, n_rows: int) -> float:
+        """Return how long a fit to all rows will take, from the times of the folds."""
+        learned = sum(len(train) for train, _ in self.folds)
+        rounds = refit_rounds(1000, self.folds, n_rows) / 1000
+        return self.seconds * rounds * n_rows / learned
+
+    def members(self) -> tuple[list[Model], list[float]]:
+        """Return the models of this trial and their weights."""
+        if self.refit is not None:
+            model: Any = self.refit.model
+            return [model], [self.weight]
+        models = self.fold_models
+        return models, [self.weight / len(models)] * len(models)
+
+
+@dataclass(frozen=True)
+class SearchResult(FitResult):
+    """The result of a search.
+
+    Attributes
+    ----------
+    trials : tuple of Trial
+        The candidates, best first.
+    row_losses : float64 array
+        The loss of every held-out row, in units of the target; empty: no row was held out.
+    row_weights : float64 array
+        The weights of these rows.
+    factor : float
+        The factor of the scores that calibrates probabilities.
+    """
+
+    trials: tuple[Trial, ...] = ()
+    row_losses: Vector = field(default_factory=lambda: np.empty(0))
+    row_weights: Vector = field(default_factory=lambda: np.empty(0))
+    factor: float = 1.0
+
+
+def search(spec: AutoSpec, loss: Loss, data: TrainingData, context: FitContext) -> SearchResult:
+    """Fit an automatic model."""
+    return Search(spec, loss, data, context).run()
+
+
+class Search:
+    """The search of one fit.
+
+    Parameters
+    ----------
+    spec : AutoSpec
+        What it does.
+    loss : Loss
+        The loss to minimise.
+    data : TrainingData
+        The rows, and the folds; without folds the first candidate is fitted to all rows.
+    context : FitContext
+        Threads, seed and start time.
+    """
+
+    def __init__(self, spec: AutoSpec, loss: Loss, data: TrainingData, context: FitContext) -> None:
+        self.spec, self.loss, self.data, self.context = spec, loss, data, context
+        self.stop_reason = ""
+        scale = learn_scale(loss, data.train, None)
+        self._y = scale_target(loss, scale, data.train.y)
+        self._unit = scale.loss_unit(loss.degree or 0)
+        shape = len(data.train.y), loss.n_outputs
+        self.trials = [Trial(n, s, np.full(shape, np.nan)) for n, s in spec.specs.items()]
+        self._lines = ProgressLines(spec.verbose)
+
+    def run(self) -> SearchResult:
+        """Return the model, and what the search has found."""
+        if self.data.folds is None:
+            return self._fit_one()
+        try:
+            self._race(self.data.folds)
+        except KeyboardInterrupt:
+            if not any(trial.fits for trial in self.trials):
+                raise
+            self.stop_reason = "interrupted"
+        chosen = self._weigh()
+        self._refit(chosen)
+        return self._result(chosen)
+
+    # ---- the steps -----------------------------------------------------------------------------
+
+    def _fit_one(self) -> SearchResult:
+        """Fit the first candidate; no row can be held out."""
+        trial = self.trials[0]
+        trial.refit = train_boosting(trial.spec, self.loss, self.data, self.context)
+        trial.weight = 1.0
+        return SearchResult(**vars(trial.refit), trials=(trial,))
+
+    def _race(self, folds: Folds) -> None:
+        """Fit candidates to folds, fewer of them in every rung (Jamieson & Talwalkar 2016)."""
+        left, first = list(self.trials), 0
+        for n_folds, kept in (*self.spec.plan.rungs, (len(folds), len(left))):
+            run = folds[first : first + n_folds]
+            if not run:
+                break
+            for trial in left:
+                if self._is_late() and any(t.fits for t in self.trials):
+                    self.stop_reason = f"time_limit of {self.spec.time_limit:g} s"
+                    return
+                self._fit_folds(trial, run)
+            first += len(run)
+            left = sorted(left, key=lambda trial: trial.mean_loss)[:kept]
+
+    def _fit_folds(self, trial: Trial, folds: Folds) -> None:
+        begin, limit = time.perf_counter(), self.spec.time_limit
+        share = None if limit is None else SEARCH_SHARE * limit
+        stopping = replace(trial.spec.stopping, time_limit=share)
+        fit = cross_fit(
+            replace(trial.spec, stopping=stopping),
+            self.loss,
+            replace(self.data, folds=folds),
+            self.context,
+        )
+        trial.add(folds, fit, time.perf_counter() - begin)
+        rows = self._held(trial)
+        trial.row_losses = self._unit * self._row_losses(trial.oof_scores[rows], rows)
+        trial.row_weights = self._weights(rows)
+        self._lines.show(
+            f"{trial.name}: loss {trial.mean_loss:.6g} of "
+            f"{len(trial.folds)} folds, {fit.best_round} rounds{self._remaining()}",
+            last=True,
+        )
+
+    def _weigh(self) -> list[Trial]:
+        """Set the weights of the trials that have run most folds; return those with a weight."""
+        most = max(len(trial.folds) for trial in self.trials)
+        complete = [trial for trial in self.trials if len(trial.folds) == most]
+        rows = self._held(complete[0])
+        weights = choose_weights(
+            [trial.oof_scores[rows] for trial in complete],
+            lambda score: self._row_losses(score, rows),
+            self._weights(rows),
+            self.spec.plan.members,
+        )
+        for trial, weight in zip(complete, weights.tolist(), strict=True):
+            trial.weight = weight
+        return sorted((t for t in complete if t.weight), key=lambda t: -t.weight)
+
+    def _refit(self, chosen: Sequence[Trial]) -> None:
+        """Fit the chosen candidates to all rows, as long as there is time."""
+        n_rows, data = len(self._y), replace(self.data, folds=None)
+        for trial in chosen:
+            left = self._seconds_left()
+            if self.stop_reason == "interrupted" or left < SAFETY * trial.refit_seconds(n_rows):
+                self.stop_reason = self.stop_reason or f"time_limit of {self.spec.time_limit:g} s"
+                return
+            rounds = refit_rounds(trial.rounds, trial.folds, n_rows)
+            stopping = replace(
+                trial.spec.stopping, n_estimators=rounds, time_limit=self.spec.time_limit
+            )
+            try:
+                trial.refit = train_boosting(
+                    replace(trial.spec, stopping=stopping), self.loss, data, self.context
+                )
+            except KeyboardInterrupt:
+                self.stop_reason = "interrupted"
+                return
+            self._lines.show(
+                f"{trial.name}: weight {trial.weight:.2g}, {rounds} rounds of all rows"
+                f"{self._remaining()}",
+                last=True,
+            )
+
+    def _result(self, chosen: Sequence[Trial]) -> SearchResult:
+        rows = self._held(chosen[0])
+        score = np.sum([trial.weight * trial.oof_scores[rows] for trial in chosen], axis=0)
+        weight, factor = self._weights(rows), 1.0
+        if self.data.classes is not None and self.spec.plan.members > 1:
+            factor = choose_factor(score, lambda s: self._row_losses(s, rows), weight)
+        models: list[Model] = []
+        weights: list[float] = []
+        for trial in chosen:
+            own, shares = trial.members()
+            models += own
+            weights += [factor * share for share in shares]
+        oof = np.full_like(chosen[0].oof_scores, np.nan)
+        oof[rows] = factor * score
+        ranked = sorted(self.trials, key=lambda t: (-t.weight, -len(t.folds), t.mean_loss))
+        first = chosen[0].refit
+        return SearchResult(
+            weighted_sum(models, weights),
+            self.stop_reason,
+            sum(model.ensemble.n_rounds for model in models),
+            constant_features=[] if first is None else first.constant_features,
+            missing_features=None if first is None else first.missing_features,
+            oof_scores=oof,
+            trials=tuple(ranked),
+            row_losses=self._unit * self._row_losses(factor * score, rows),
+            row_weights=weight,
+            factor=factor,
+        )
+
+    # ---- losses of held-out rows -----------------------------------------------------------------
+
+    def _held(self, trial: Trial) -> npt.NDArray[np.intp]:
+        """Return the rows that a trial has held out."""
+        return np.flatnonzero(~np.isnan(trial.oof_scores[:, 0]))
+
+    def _weights(self, rows: npt.NDArray[np.intp]) -> Vector:
+        weight = self.data.train.weight
+        return np.ones(len(rows)) if weight is None else weight[rows]
+
+    def _row_losses(self, score: Vector, rows: npt.NDArray[np.intp]) -> Vector:
+        return np.asarray(self.loss.loss(self._y[rows], squeeze_outputs(score)))
+
+    # ---- time ----------------------------------------------------------------------------------
+
+    def _seconds_left(self) -> float:
+        limit = self.spec.time_limit
+        return math.inf if limit is None else self.context.began + limit - time.perf_counter()
+
+    def _is_late(self) -> bool:
+        limit = self.spec.time_limit
+        return limit is not None and self._seconds_left() < (1.0 - SEARCH_SHARE) * limit
+
+    def _remaining(self) -> str:
+        left = self._seconds_left()
+        return "" if math.isinf(left) else f", at most {max(0.0, left):.0f} s left,"
