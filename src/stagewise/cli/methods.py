@@ -61,6 +61,7 @@ def _both(description: str, name: str, parameters: Mapping[str, Any] | None = No
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
         "boosting": _both("gradient boosting", "GradientBoosting"),
+        "auto": _both("a weighted sum of several configurations of boosting", "Auto"),
         "tree": _both("a single decision tree", "DecisionTree"),
         "forest": _both("a random forest", "RandomForest"),
         "extra-trees": _both("extremely randomised trees", "ExtraTrees"),

@@ -72,6 +72,15 @@ def _add_training_arguments(group: argparse._ArgumentGroup) -> None:
     methods += " (default: boosting)"
     add = group.add_argument
     add("--method", choices=tuple(METHODS), default="boosting", help=methods)
+    add(
+        "--auto",
+        action="store_const",
+        const="auto",
+        dest="method",
+        help="the same as --method auto",
+    )
+    add("--quality", type=int, metavar="N", help="how much --auto tries, 1 to 5 (default: 4)")
+    add("--time-limit", type=float, metavar="SECONDS", help="the largest time of the fit")
     add("--params", type=Path, metavar="FILE", help="a TOML file of lines such as max_depth = 6")
     add(
         "--set",
@@ -163,6 +172,8 @@ def _summary(estimator: Any, valid: Data | None, args: argparse.Namespace) -> di
         "categories": n_categories_of(estimator),
         "fingerprint": estimator.fingerprint(),
     }
+    if hasattr(estimator, "leaderboard_"):
+        facts["leaderboard"] = estimator.leaderboard_.records()
     for name, losses in (("train_loss", model.train_loss), ("validation_loss", model.valid_loss)):
         if len(losses):
             facts[name] = float(losses[_kept(estimator, len(losses))])
@@ -201,6 +212,8 @@ def _estimator(task: str, args: argparse.Namespace, screen: Screen) -> Any:
     parameters = {**method.parameters, **read_parameters(args.params, args.settings, kind)}
     given = {
         "early_stopping": ("--early-stopping", args.early_stopping or None),
+        "quality": ("--quality", args.quality),
+        "time_limit": ("--time-limit", args.time_limit),
         "random_state": ("--seed", args.seed),
         "n_jobs": ("--threads", args.threads),
     }
@@ -328,4 +341,9 @@ def _print_summary(result: dict[str, Any], args: argparse.Namespace, screen: Scr
             "model": result["model"],
         },
     )
+    if "leaderboard" in result:
+        screen.table(
+            "Leaderboard: losses of held-out rows",
+            [{n.replace("_", " "): v for n, v in row.items()} for row in result["leaderboard"]],
+        )
     screen.message(f"Next: stagewise show {result['model']}")

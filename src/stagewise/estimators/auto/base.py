@@ -21,6 +21,7 @@ from stagewise.losses import Loss
 from stagewise.model.model import Model
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.specs import FitContext, HoldOutSpec
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.parameters import RULES, all_parameters, default_parameters
 from stagewise.validation.rules import Number, OrAuto, Rule
 
@@ -54,6 +55,31 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
     time_limit: Any
     verbose: Any
 
+    @suggests_arguments
+    def fit(  # type: ignore[override]  # rows are held out by the search alone
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None
+    ) -> Self:
+        """Search, and fit the model.
+
+        An interrupt (Ctrl-C) ends the search; the best model so far is then the result.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
+            As of `GradientBoostingRegressor.fit`.
+        y : array-like of shape (n_rows,)
+            The target.
+        sample_weight : array-like of shape (n_rows,) or None
+            As of `GradientBoostingRegressor.fit`.
+        groups : array-like of shape (n_rows,) or None
+            Rows of one group are always in the same fold.
+
+        Returns
+        -------
+        self
+        """
+        return super().fit(X, y, sample_weight, groups=groups)
+
     # ---- from parameters to a specification ------------------------------------------------------
 
     def _plan(self) -> Plan:
@@ -66,11 +92,6 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         return HoldOutSpec("folds", cv=params["cv"], parts=plan.folds, extends=True, parameter="cv")
 
     def _check_arguments(self, params: dict[str, Any], arguments: FitArguments) -> None:
-        if arguments.X_val is not None:
-            raise ValueError(
-                f"{type(self).__name__} holds rows out itself; leave X_val out. To hold certain "
-                "rows out, set cv to a list of pairs of row numbers."
-            )
         if arguments.groups is not None and not self._plan().searches:
             raise ValueError(
                 "groups was passed, but quality=1 holds no rows out. Set a higher quality."
