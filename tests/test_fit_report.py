@@ -9,6 +9,7 @@ import numpy as np
 
 from stagewise import (
     AdaBoostClassifier,
+    AutoRegressor,
     BaggingClassifier,
     DecisionTreeRegressor,
     GradientBoostingRegressor,
@@ -21,6 +22,7 @@ from stagewise import (
 PAGE = Path(__file__).parents[1] / "docs" / "fit-report.md"
 ESTIMATORS = (
     AdaBoostClassifier(n_estimators=2),
+    AutoRegressor(quality=3),
     BaggingClassifier(n_estimators=2),
     DecisionTreeRegressor(),
     GradientBoostingRegressor(),

@@ -3,7 +3,8 @@
 Each library gets the table as its own documentation recommends: categorical columns are declared.
 A default is a model without any parameter but threads and verbosity. "td" are the tuned defaults of
 "Better by default" (Holzmüller, Grinsztajn & Steinwart 2024): 1000 rounds at most, and the best
-round on a fifth of the training rows.
+round on a fifth of the training rows. "q3" to "q5" are automatic models. FLAML searches over
+boosted trees of other libraries for as long as "q4" took.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ __all__ = [
     "TUNED",
     "Job",
     "catboost_pool",
+    "is_ready",
     "load_library",
     "package_of",
     "tuned_file",
@@ -32,6 +34,8 @@ __all__ = [
 
 HERE = Path(__file__).parent
 TUNED = "catboost-tuned"
+EQUAL_TIME = "stagewise-q4"
+"""The contender whose time the search of FLAML gets."""
 TD_ROUNDS, TD_PATIENCE, TD_FRACTION = 1000, 300, 0.2
 
 
@@ -79,11 +83,11 @@ class _Converted:
         return self.model.predict_proba(self.convert(X))
 
 
-def stagewise(**parameters: Any) -> Fit:
+def stagewise(method: str = "GradientBoosting", **parameters: Any) -> Fit:
     def fit(job: Job) -> Any:
         lib: Any = import_module("stagewise")
         kind = "Regressor" if job.task == "regression" else "Classifier"
-        model = getattr(lib, "GradientBoosting" + kind)(n_jobs=job.threads, **parameters)
+        model = getattr(lib, method + kind)(n_jobs=job.threads, **parameters)
         return model.fit(job.X, job.y)
 
     return fit
@@ -168,6 +172,26 @@ def scikit_learn(job: Job) -> Any:
         return _Converted(model.fit(convert(job.X), job.y), convert)
 
 
+def flaml(job: Job) -> Any:
+    """Fit FLAML's search over boosted trees in the time that quality 4 took on the same rows."""
+    lib: Any = import_module("flaml")
+    seconds = _seconds_of_quality_4(job.table, job.split)
+    assert seconds is not None
+    model = lib.AutoML()
+    model.fit(
+        X_train=job.X,
+        y_train=job.y,
+        task="regression" if job.task == "regression" else "classification",
+        metric="rmse" if job.task == "regression" else "log_loss",
+        estimator_list=["lgbm", "xgboost", "catboost"],
+        time_budget=max(1.0, seconds),
+        n_jobs=job.threads,
+        seed=job.seed,
+        verbose=0,
+    )
+    return model
+
+
 def package_of(contender: str) -> str:
     """Return the package of a contender, whose name may have a suffix."""
     return contender if contender == "scikit-learn" else contender.split("-", maxsplit=1)[0]
@@ -180,6 +204,20 @@ def load_library(contender: str) -> None:
     """Import the library of a contender, so that the time of a fit does not include it."""
     package = package_of(contender)
     import_module(MODULES.get(package, package))
+
+
+def _seconds_of_quality_4(table: str, split: int) -> float | None:
+    path = HERE / "results" / f"{EQUAL_TIME}.json"
+    known: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    figure = known.get(f"{table}/{split}")
+    return None if figure is None else float(figure["fit_seconds"])
+
+
+def is_ready(contender: str, table: str, split: int) -> bool:
+    """Return whether what a contender needs has been measured: trials, or the time of another."""
+    if contender == TUNED:
+        return tuned_file(table, split).exists()
+    return contender != "flaml" or _seconds_of_quality_4(table, split) is not None
 
 
 def tuned_file(table: str, split: int) -> Path:
@@ -209,12 +247,14 @@ CONTENDERS: Mapping[str, Fit] = MappingProxyType(
     {
         "stagewise": stagewise(),
         "stagewise-plain": stagewise(n_estimators=100),
+        **{f"stagewise-q{q}": stagewise("Auto", quality=q) for q in (3, 4, 5)},
         "catboost": catboost(),
         "lightgbm": lightgbm(),
         "xgboost": xgboost(),
         "scikit-learn": scikit_learn,
         "lightgbm-td": lightgbm(LIGHTGBM_TD),
         "xgboost-td": xgboost(XGBOOST_TD),
+        "flaml": flaml,
         TUNED: catboost(_tuned),
     }
 )

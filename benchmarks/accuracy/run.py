@@ -111,7 +111,7 @@ def measure(
 
 def main() -> None:
     """Measure what is missing, and write the report."""
-    from contenders import CONTENDERS, TUNED, tuned_file
+    from contenders import CONTENDERS, TUNED, is_ready
     from tables import table_names
 
     from report import write_report
@@ -137,7 +137,7 @@ def main() -> None:
                 (c, s)
                 for s in range(args.splits)
                 for c in stores
-                if f"{name}/{s}" not in known[c] and (c != TUNED or tuned_file(name, s).exists())
+                if f"{name}/{s}" not in known[c] and is_ready(c, name, s)
             ]
             if missing:
                 job = pool.submit(measure, args.data, name, missing, args.threads, args.rows)

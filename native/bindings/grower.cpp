@@ -114,7 +114,7 @@ TreeRules* make_rules(const nb::typed<nb::dict, nb::str, nb::object>& given) {
 }
 
 void check_vector_rules(const TreeRules& rules) {
-  require(rules.forced_splits.empty() && !rules.random_thresholds && rules.path_smoothing == 0.0 &&
+  require(rules.forced_splits.empty() && rules.path_smoothing == 0.0 &&
               rules.feature_penalty.empty() && rules.constraints.monotone.empty(),
           "trees with vectors do not support such a rule");
 }

@@ -216,7 +216,8 @@ Tree Grower::grow(VectorGradients& gradients, Bag bag, uint64_t seed, uint64_t t
     return draw_key(seed, Draw::rounding, tree_number * gradients.outputs() + output);
   });
   sampler_.start_tree(seed, tree_number);
-  vectors.start_tree(gradients, sampler_.features(), dispersion);
+  vectors.start_tree(gradients, sampler_.features(), draw_key(seed, Draw::thresholds, tree_number),
+                     dispersion);
   return grow_tree(bag);
 }
 

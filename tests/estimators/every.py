@@ -44,6 +44,7 @@ SMALL: dict[str, Any] = {
     "min_samples_leaf": 1,
     "max_features": 1.0,
     "n_jobs": 1,
+    "quality": 1,
 }
 """Few rounds, leaves of one row, all columns; parameters that an estimator lacks are left out."""
 

@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold, TimeSeriesSplit
 
 import stagewise
 from estimators.tables import make_table
-from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, Mvs
+from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, Mvs, SplitSearch
 from stagewise.training.reading.folds import automatic_folds, refit_rounds
 from stagewise.training.reading.row_set import RowSet
 
@@ -24,7 +24,9 @@ BEST_FIRST = {
     "min_samples_leaf": 1,
     "l2_regularization": 3.0,
     "max_features": 0.7,
+    "split": "histogram",
 }
+RANDOM = {**BEST_FIRST, "split": SplitSearch(random_thresholds=True)}
 SYMMETRIC = {
     "grow_policy": "symmetric",
     "max_leaf_nodes": 64,
@@ -32,8 +34,9 @@ SYMMETRIC = {
     "min_samples_leaf": 1,
     "l2_regularization": 3.0,
     "max_features": None,
+    "split": "histogram",
 }
-TURNS = (BEST_FIRST, SYMMETRIC, SYMMETRIC)
+TURNS = (RANDOM, RANDOM, SYMMETRIC)
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +69,10 @@ def test_the_kinds_of_trees_take_turns(kind, table):
     other = in_turn(kind, model.n_iter_, table.X, y, *TURNS)
     assert other.fingerprint() == model.fingerprint()
     trees = model.model_.ensemble.trees
-    assert all(is_symmetric(tree) for m, tree in enumerate(trees) if m % 3)
-    assert not any(is_symmetric(tree) for tree in trees[:30:3])
-    assert model.fit_report_["trees"] == ["best_first", "symmetric", "symmetric"]
+    assert all(is_symmetric(tree) for tree in trees[2::3])
+    assert not any(is_symmetric(tree) for m, tree in enumerate(trees[:30]) if m % 3 < 2)
+    random = "best_first, random thresholds"
+    assert model.fit_report_["trees"] == [random, random, "symmetric"]
 
 
 @BOTH
@@ -85,8 +89,8 @@ def test_the_trees_of_all_classes_of_a_round_are_of_one_kind(table):
     model = GradientBoostingClassifier().fit(table.X, table.many)
     trees = model.model_.ensemble.trees[:50]
     rounds = [all(map(is_symmetric, trees[first : first + 5])) for first in range(0, 50, 5)]
-    assert all(rounds[m] for m in range(10) if m % 3)
-    assert not any(rounds[::3])
+    assert all(rounds[2::3])
+    assert not any(rounds[m] for m in range(10) if m % 3 < 2)
 
 
 def test_several_classes_have_a_smaller_l2(table):
@@ -114,6 +118,7 @@ def test_a_number_of_rounds_is_a_plain_fit(kind, table):
     "params",
     [
         {"max_depth": 3},
+        {"split": "histogram"},
         {"max_leaf_nodes": 5},
         {"min_samples_leaf": 40},
         {"l2_regularization": 0.5},

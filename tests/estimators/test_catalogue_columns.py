@@ -129,8 +129,8 @@ def test_10_a_column_that_is_all_missing_changes_nothing(kind: type, table: Any)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model, plain = small(kind).fit(X, y), small(kind).fit(table.X, y)
-    if not getattr(plain, "random_thresholds", "Extra" in kind.__name__):
-        # Random thresholds depend on the index of the column.
+    if not ("Extra" in kind.__name__ or has(kind, "quality")):
+        # Random thresholds and features of nodes depend on the index of the column.
         np.testing.assert_array_equal(predictions(model, X), predictions(plain, table.X))
     report = model.fit_report_
     if has(kind, "estimator"):
@@ -271,8 +271,10 @@ def test_24_categories_may_be_of_several_types_and_missing(kind: type) -> None:
     categories = np.array([1, "1", 2.5, "b"], dtype=object)
     X = categories[np.arange(ROWS) % 4][:, np.newaxis]
     y = side_target(kind, np.arange(ROWS) % 2)
-    model = small(kind, categorical_features=[0]).fit(X, y)
-    np.testing.assert_allclose(model.predict(categories[:, np.newaxis]), [0, 1, 0, 1], atol=1e-3)
+    searches = {"quality": 2} if has(kind, "quality") else {}  # leaves of one row
+    model = small(kind, categorical_features=[0], **searches).fit(X, y)
+    close = 0.1 if searches else 1e-3
+    np.testing.assert_allclose(model.predict(categories[:, np.newaxis]), [0, 1, 0, 1], atol=close)
     gone = np.array([[None]], dtype=object)
     if is_linear(kind):
         with pytest.raises(ValueError, match=NO_CELL):

@@ -83,7 +83,7 @@ def test_a_number_out_of_range_is_refused_by_name(kind: type, value: float, tabl
 
 @EVERY
 def test_81_integers_may_be_of_any_type(kind: type, table: Any) -> None:
-    names = [name for name in ("n_estimators", "max_depth", "cv") if has(kind, name)]
+    names = [name for name in ("n_estimators", "max_depth", "quality", "cv") if has(kind, name)]
     if not names:  # least squares has no integer parameter
         assert set(inspect.signature(kind).parameters) == {"fit_intercept", "categorical_features"}
         return
@@ -126,8 +126,8 @@ def test_error_names_an_invalid_validation_set(
     given |= {name: make(table) for name, make in changed.items()}
     params = {"pruning": "early_stopping"} if has(kind, "pruning") else {}
     if not val_arguments(kind):
-        # Bagging and least squares have no validation set.
-        assert has(kind, "estimator") or is_linear(kind)
+        # Bagging, automatic models and least squares have no validation set.
+        assert has(kind, "estimator") or has(kind, "quality") or is_linear(kind)
         with pytest.raises(TypeError, match=r"fit\(\) has no argument .X_val."):
             small(kind).fit(table.X, table.two, **given)
         return
@@ -148,7 +148,7 @@ def test_a_fraction_to_hold_out_needs_early_stopping(kind: type, table: Any) -> 
 @EVERY
 def test_83_a_validation_set_is_matched_by_name(kind: type, table: Any) -> None:
     if not val_arguments(kind):
-        assert has(kind, "estimator") or is_linear(kind)
+        assert has(kind, "estimator") or has(kind, "quality") or is_linear(kind)
         return
     X, y = pd.DataFrame(table.X, columns=list("abcde")), labelled(kind, table)
     params = {"pruning": "early_stopping"} if has(kind, "pruning") else {}
@@ -166,7 +166,8 @@ def test_82_validation_targets_far_beyond_the_training_targets_are_refused(
 ) -> None:
     if not val_arguments(kind) or classifies(kind):
         # Known labels have a finite loss; without held-out rows there is none.
-        assert classifies(kind) or has(kind, "estimator") or is_linear(kind)
+        others = has(kind, "estimator") or has(kind, "quality")
+        assert classifies(kind) or others or is_linear(kind)
         return
     params = {"pruning": "early_stopping"} if has(kind, "pruning") else {}
     with pytest.raises(ValueError, match="too far from the mean of the training targets"):

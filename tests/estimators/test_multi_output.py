@@ -325,7 +325,6 @@ def test_early_stopping_cross_validation_and_out_of_bag_rows(table, name):
 
 NOT_WITH_VECTORS = {
     "split": {"split": "exact"},
-    "random_thresholds": {"split": SplitSearch(random_thresholds=True)},
     "forced_splits": {"split": SplitSearch(forced_splits={"feature": 0, "threshold": 1.0})},
     "path_smoothing": {"path_smoothing": 1.0},
     "monotonic_cst": {"monotonic_cst": np.array([1, 0, 0, 0, 0])},

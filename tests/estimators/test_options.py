@@ -435,6 +435,7 @@ OURS = {"recipe", "report", "save", "fingerprint"}
 OURS_OF: dict[str, set[str]] = {
     "GradientBoosting": {"best_iteration_", "oob_best_iteration_"},
     "AdaBoost": {"best_iteration_"},
+    "Auto": {"best_iteration_", "distill"},
     "GentleBoost": {"best_iteration_"},
     "LogitBoost": {"best_iteration_"},
     "Stagewise": {"best_iteration_"},

@@ -15,6 +15,8 @@ from estimators.every import EVERY, PUBLIC, has, labelled, small
 from estimators.tables import make_table
 from stagewise import (
     AdaBoostClassifier,
+    AutoClassifier,
+    AutoRegressor,
     BaggingClassifier,
     BaggingRegressor,
     Dart,
@@ -127,7 +129,15 @@ OWN = [
     ({"learner": Ridge(), "step": "line_search"}, ["line search step", "Ridge"]),
     ({"sampling": "bootstrap", "subsample": 0.5}, ["bootstrap of 0.5 of the rows"]),
 ]
+AUTO = [
+    ({}, ["weighted sum of default", "linear leaves", "held out, then all rows"]),
+    ({"quality": 1}, ["default with 100 rounds", "x all rows"]),
+    ({"quality": 3}, ["the best of default, linear leaves"]),
+    ({"quality": 5}, ["small trees", "5 folds held out"]),
+]
 RECIPES: dict[type, list[tuple[dict[str, Any], list[str]]]] = {
+    AutoRegressor: [*AUTO, ({}, ["squared_error"]), ({"loss": "poisson"}, ["poisson"])],
+    AutoClassifier: [*AUTO, ({}, ["log_loss"])],
     GradientBoostingRegressor: [
         *BOOSTING,
         ({}, ["squared_error", "λ=3", "symmetric", "in turn", "chosen by held-out rows"]),
@@ -266,6 +276,7 @@ OTHER_VALUES: dict[str, Any] = {
     "one_standard_error": True,
     "path_smoothing": 1.0,
     "pruning": "reduced_error",
+    "quality": 3,
     "quantile": 0.8,
     "random_state": 3,
     "resample": True,
@@ -449,7 +460,9 @@ def test_a_report_states_seed_threads_and_the_end_of_the_fit(kind: type) -> None
         assert report["estimators_fitted"] == len(model.estimators_) == 12
     elif "rounds_run" in report:
         assert report["rounds_kept"] == model.n_iter_
-        finished = report["rounds_run"] == (model.n_estimators if has(kind, "n_estimators") else 1)
+        plain = 100 if has(kind, "quality") else 1
+        planned = model.n_estimators if has(kind, "n_estimators") else plain
+        finished = report["rounds_run"] == planned
         assert finished == (report["stop_reason"] == "")
         assert report["method_ended"] == (report["stop_reason"] != "")
     else:  # least squares has no rounds

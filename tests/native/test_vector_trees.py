@@ -65,31 +65,43 @@ def test_categories_are_split_along_their_principal_direction(n_categories: int)
         assert_same(data, tree, expected)
 
 
+MORE = pytest.mark.parametrize("more", [{}, {"random_thresholds": True}], ids=["all", "random"])
+
+
+@MORE
 @pytest.mark.parametrize("few_rows", [0, 20, ALL_ROWS])
-@pytest.mark.parametrize("n_categories", [0, 12])
-def test_the_search_method_of_a_node_does_not_matter(few_rows: int, n_categories: int) -> None:
+@pytest.mark.parametrize("n_categories", [0, 3, 12])
+def test_the_search_method_of_a_node_does_not_matter(
+    few_rows: int, n_categories: int, more: dict[str, bool]
+) -> None:
     data = Data(1, n=400, n_categories=n_categories, curved=True, weights="whole")
     rules = Rules(max_leaves=20, min_samples_leaf=3, l2=1)
-    assert same_trees(data.grow(rules), data.grow(rules, few_rows=few_rows))
+    assert same_trees(data.grow(rules, **more), data.grow(rules, few_rows=few_rows, **more))
 
 
 @pytest.mark.parametrize("weights", ["none", "whole", "fractional"])
 @pytest.mark.parametrize("n_categories", [0, 3, 20])
 @pytest.mark.parametrize("name", RULES)
-def test_one_output_gives_the_scalar_tree(name: str, n_categories: int, weights: str) -> None:
+@MORE
+def test_one_output_gives_the_scalar_tree(
+    name: str, n_categories: int, weights: str, more: dict[str, bool]
+) -> None:
     data = Data(3, n=300, outputs=1, n_categories=n_categories, weights=weights, curved=True)
-    scalar = data.growth(RULES[name], outputs=0).grow(data.g[:, 0].copy(), data.h[:, 0].copy())
-    tree = data.grow(RULES[name])
+    growth = data.growth(RULES[name], outputs=0, **more)
+    scalar = growth.grow(data.g[:, 0].copy(), data.h[:, 0].copy())
+    tree = data.grow(RULES[name], **more)
     assert same_trees(tree.with_values(tree.value[:, 0].copy()), scalar)
 
 
+@MORE
 @pytest.mark.parametrize("curved", [False, True])
-def test_identical_outputs_give_the_tree_of_one(curved: bool) -> None:
+def test_identical_outputs_give_the_tree_of_one(curved: bool, more: dict[str, bool]) -> None:
     data = Data(4, n=300, outputs=1, curved=curved, n_categories=12)
     rules = Rules(max_leaves=12, min_samples_leaf=5, l2=1, category_smoothing=10, category_chance=1)
-    scalar = data.growth(rules, outputs=0).grow(data.g[:, 0].copy(), data.h[:, 0].copy())
+    growth = data.growth(rules, outputs=0, **more)
+    scalar = growth.grow(data.g[:, 0].copy(), data.h[:, 0].copy())
     data.g, data.h, data.k = np.repeat(data.g, 4, axis=1), np.repeat(data.h, 4, axis=1), 4
-    tree = data.grow(rules)
+    tree = data.grow(rules, **more)
     for name in ("feature", "threshold", "left", "right", "missing_left", "cover"):
         np.testing.assert_array_equal(getattr(tree, name), getattr(scalar, name))
     np.testing.assert_array_equal(tree.value, np.repeat(scalar.value[:, None], 4, axis=1))

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/interrupt.hpp"
+#include "core/random.hpp"
 
 namespace stagewise {
 namespace {
@@ -83,9 +84,11 @@ VectorFinder::Lanes VectorFinder::make_lanes(double more_l2) const {
 }
 
 void VectorFinder::start_tree(const VectorGradients& gradients,
-                              const std::vector<uint32_t>& features, double dispersion) {
+                              const std::vector<uint32_t>& features, uint64_t key,
+                              double dispersion) {
   gradients_ = &gradients;
   features_ = &features;
+  key_ = key;
   numeric_lanes_ = make_lanes(0.0);
   category_lanes_ = make_lanes(rules_.categories.l2);
   category_chance_ = rules_.categories.chance * dispersion;
@@ -143,6 +146,7 @@ void VectorFinder::begin(const Leaf& leaf, const RowIndex& rows, std::vector<uin
                          Scan* node) const {
   node->leaf = &leaf;
   node->rows = rows;
+  node->key = draw(key_, leaf.path);
   node->pure = false;
   node->allowed = std::move(allowed);
   if (rules_.grow_policy == GrowthPolicy::symmetric) return;  // no candidates of single nodes
@@ -150,26 +154,51 @@ void VectorFinder::begin(const Leaf& leaf, const RowIndex& rows, std::vector<uin
   node->left.resize(features_->size() * 2 * lanes_);  // and space for a scan
 }
 
-VectorFinder::Candidate VectorFinder::scan_bins(const Leaf& leaf, const VectorSums& sums,
+VectorFinder::Candidate VectorFinder::scan_bins(const Scan& node, const VectorSums& sums,
                                                 const Lanes& lanes, int64_t* left) const {
+  const std::optional<size_t> only = single_cut(rules_, node, sums.feature, [&] {
+    size_t first = 0, last = sums.bins;
+    while (first < last && !has_rows(sums.packed_sums + first * lanes_)) ++first;
+    while (last > first && !has_rows(sums.packed_sums + (last - 1) * lanes_)) --last;
+    if (first == last) return std::pair<size_t, size_t>{0, 0};
+    return std::pair<size_t, size_t>{sums.code(first), sums.code(last - 1)};
+  });
   Candidate candidate;
-  candidate.result =
-      kernels_.scan_vectors({sums.packed_sums, sums.bins, sums.missing, leaf.vector.data()},
-                            lanes.rules, left, left + lanes_);
   candidate.missing_seen = sums.missing != nullptr;
-  if (candidate.result.score > kNoSplit) {
-    const size_t next = candidate.result.position + 1;
-    candidate.bin = sums.code(candidate.result.position);
-    candidate.next_bin = next < sums.bins ? sums.code(next) : bins_.value_bins(sums.feature);
+  size_t next = 0;
+  if (only) {
+    next = std::min(sums.bins_upto(*only), sums.bins);
+    candidate.result = scan_one_cut(node, sums, next, lanes, left);
+    candidate.bin = static_cast<uint32_t>(*only);
+  } else {
+    candidate.result =
+        kernels_.scan_vectors({sums.packed_sums, sums.bins, sums.missing, node.leaf->vector.data()},
+                              lanes.rules, left, left + lanes_);
+    if (candidate.result.score > kNoSplit) {
+      candidate.bin = sums.code(candidate.result.position);
+      next = candidate.result.position + 1;
+    }
   }
+  if (candidate.result.score > kNoSplit)
+    candidate.next_bin = next < sums.bins ? sums.code(next) : bins_.value_bins(sums.feature);
   return candidate;
+}
+
+// The cut is scored as a feature with one bin, the sum of the first ones.
+ScanResult VectorFinder::scan_one_cut(const Scan& node, const VectorSums& sums, size_t bins,
+                                      const Lanes& lanes, int64_t* left) const {
+  std::vector<int64_t> below(lanes_, 0);
+  for (size_t b = 0; b < bins; ++b)
+    for (size_t k = 0; k < lanes_; ++k) below[k] += sums.packed_sums[b * lanes_ + k];
+  return kernels_.scan_vectors({below.data(), 1, sums.missing, node.leaf->vector.data()},
+                               lanes.rules, left, left + lanes_);
 }
 
 void VectorFinder::scan(Scan* node, size_t position, const VectorSums& sums) const {
   int64_t* const left = node->left.data() + position * 2 * lanes_;
   node->candidates[position] = bins_.coding(sums.feature).categorical()
-                                   ? scan_categories(*node->leaf, sums, left)
-                                   : scan_bins(*node->leaf, sums, numeric_lanes_, left);
+                                   ? scan_categories(*node, sums, left)
+                                   : scan_bins(*node, sums, numeric_lanes_, left);
 }
 
 void VectorFinder::scan_group(Scan* node, size_t group) const {

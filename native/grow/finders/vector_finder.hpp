@@ -6,8 +6,7 @@
 // A side must have min_samples_leaf rows, and min_hessian in the mean of the outputs. Rows are
 // counted in a separate lane, unless hessians are weights. Categories are sorted by their leaf
 // vectors along the first principal direction; the expected gain by chance (category_order.hpp) is
-// subtracted in proportion to the variance along it. No monotone constraints, forced splits or
-// random cuts.
+// subtracted in proportion to the variance along it. No monotone constraints or forced splits.
 #pragma once
 
 #include "gradients/row_weights.hpp"
@@ -55,7 +54,7 @@ class VectorFinder final : public Finder {
   bool counted() const { return counted_; }
   // dispersion: summed over the outputs.
   void start_tree(const VectorGradients& gradients, const std::vector<uint32_t>& features,
-                  double dispersion);
+                  uint64_t key, double dispersion);
 
   PackedRows packed_rows() const { return {nullptr, gradients_->packed()}; }
   void set_root_sums(const RowIndex& rows, bool all, Leaf* root) const override;
@@ -110,10 +109,13 @@ class VectorFinder final : public Finder {
   std::vector<double> values(const int64_t* packed_sums) const;
   double hessian(const int64_t* packed_sums) const;  // the sum over the outputs
   void scan(Scan* node, size_t position, const VectorSums& sums) const;
-  Candidate scan_bins(const Leaf& leaf, const VectorSums& sums, const Lanes& lanes,
+  Candidate scan_bins(const Scan& node, const VectorSums& sums, const Lanes& lanes,
                       int64_t* left) const;
-  Candidate scan_categories(const Leaf& leaf, const VectorSums& sums, int64_t* left) const;
-  Candidate scan_one_vs_rest(const Leaf& leaf, const VectorSums& sums, const Order& order,
+  // The score of the cut after the first `bins`.
+  ScanResult scan_one_cut(const Scan& node, const VectorSums& sums, size_t bins, const Lanes& lanes,
+                          int64_t* left) const;
+  Candidate scan_categories(const Scan& node, const VectorSums& sums, int64_t* left) const;
+  Candidate scan_one_vs_rest(const Scan& node, const VectorSums& sums, const Order& order,
                              int64_t* left) const;
   Order ordered(const int64_t* packed_sums, size_t bins) const;
   // Adds the vectors of some rows to the sums of the bins of a feature.
@@ -134,6 +136,7 @@ class VectorFinder final : public Finder {
   const size_t lanes_;
   const VectorGradients* gradients_ = nullptr;
   const std::vector<uint32_t>* features_ = nullptr;  // of this tree
+  uint64_t key_ = 0;                                 // of the random draws of this tree
   Lanes numeric_lanes_, category_lanes_;             // for numeric and for categorical features
   double category_chance_ = 0.0;
 };

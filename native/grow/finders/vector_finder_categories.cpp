@@ -97,13 +97,18 @@ std::vector<uint32_t> VectorFinder::category_order(const int64_t* packed_sums,
   return ordered(packed_sums, bins_.value_bins((*features_)[position])).bins;
 }
 
-// Each category against the rest.
-VectorFinder::Candidate VectorFinder::scan_one_vs_rest(const Leaf& leaf, const VectorSums& sums,
+// Each category against the rest; with random cuts, one of them.
+VectorFinder::Candidate VectorFinder::scan_one_vs_rest(const Scan& node, const VectorSums& sums,
                                                        const Order& order, int64_t* left) const {
   Candidate best;
   std::vector<int64_t> own(2 * lanes_);
-  for (const uint32_t b : order.bins) {
-    const VectorScanInput in{sums.packed_sums + b * lanes_, 1, sums.missing, leaf.vector.data()};
+  const size_t only =
+      rules_.random_thresholds ? draw_position(node, sums.feature, 0, order.bins.size()) : SIZE_MAX;
+  for (size_t i = 0; i < order.bins.size(); ++i) {
+    if (only != SIZE_MAX && i != only) continue;
+    const uint32_t b = order.bins[i];
+    const VectorScanInput in{sums.packed_sums + b * lanes_, 1, sums.missing,
+                             node.leaf->vector.data()};
     const ScanResult result =
         kernels_.scan_vectors(in, numeric_lanes_.rules, own.data(), own.data() + lanes_);
     if (!(result.score > best.result.score)) continue;
@@ -115,11 +120,11 @@ VectorFinder::Candidate VectorFinder::scan_one_vs_rest(const Leaf& leaf, const V
   return best;
 }
 
-VectorFinder::Candidate VectorFinder::scan_categories(const Leaf& leaf, const VectorSums& sums,
+VectorFinder::Candidate VectorFinder::scan_categories(const Scan& node, const VectorSums& sums,
                                                       int64_t* left) const {
   const Order order = ordered(sums.packed_sums, sums.bins);
   if (order.bins.size() <= rules_.categories.one_vs_rest)
-    return scan_one_vs_rest(leaf, sums, order, left);
+    return scan_one_vs_rest(node, sums, order, left);
   std::vector<int64_t> packed_sums;
   for (const uint32_t b : order.bins)
     packed_sums.insert(packed_sums.end(), sums.packed_sums + b * lanes_,
@@ -128,7 +133,7 @@ VectorFinder::Candidate VectorFinder::scan_categories(const Leaf& leaf, const Ve
   in_order.packed_sums = packed_sums.data();
   in_order.bins = order.bins.size();
   in_order.touched = nullptr;
-  Candidate candidate = scan_bins(leaf, in_order, category_lanes_, left);
+  Candidate candidate = scan_bins(node, in_order, category_lanes_, left);
   candidate.result.score -= category_chance_ * order.share * chance_of_order(order.bins.size());
   return candidate;
 }

@@ -100,7 +100,7 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
         feature_penalty: Any = None,
-        split: Any = "histogram",
+        split: Any = "auto",
         max_bins: int = 255,
         missing_values: Any = None,
         categorical_features: Any = "from_dtype",

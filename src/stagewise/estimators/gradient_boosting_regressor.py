@@ -45,14 +45,14 @@ class GradientBoostingRegressor(
         keeps the rate of its model; a fit that begins with warm_start=True has 0.1, since
         its number of rounds is not final.
     n_estimators : int or "auto", default="auto"
-        The largest number of rounds. A round is one tree; with several targets it is one
-        tree for each, unless leaves="vector". "auto": rows that are held out choose the
-        number of rounds (a fifth of the rows, or five folds if there are fewer than 2000
-        rows; `groups` stay together), and then the model is fitted to all rows. Of three
-        rounds, one grows a best-first tree and two grow symmetric ones, each on 80 % of the
-        rows (MVS). With fewer than 50 rows it is 100. "auto" of the parameters below has
-        two meanings: the first for n_estimators="auto", the second for a number of rounds.
-        Every parameter that is set holds for all trees. See docs/defaults.md.
+        The largest number of rounds. A round is one tree; with several targets it is one tree for
+        each, unless leaves="vector". "auto": rows that are held out choose the number of rounds (a
+        fifth of the rows, or five folds if there are fewer than 2000 rows; `groups` stay together),
+        and then the model is fitted to all rows. Of three rounds, two grow best-first trees with
+        random thresholds and one grows a symmetric tree, each on 80 % of the rows (MVS). With fewer
+        than 50 rows it is 100. "auto" of the parameters below has two meanings: the first for
+        n_estimators="auto", the second for a number of rounds. Every parameter that is set holds
+        for all trees. See docs/defaults.md.
     max_leaf_nodes : int, None or "auto", default="auto"
         The largest number of leaves of a tree. "auto": 31 for best-first trees and 64 for
         symmetric ones; or 31.
@@ -80,8 +80,8 @@ class GradientBoostingRegressor(
     grow_policy : {"auto", "best_first", "depth_wise", "symmetric"}, default="auto"
         Which leaf is split next: the one with the largest gain; those of the smallest depth; or all
         leaves of one depth by the same split (as in CatBoost), as long as `max_leaf_nodes` permits.
-        "auto": "best_first" and "symmetric" in turn, where the other parameters permit both; or
-        "best_first".
+        "auto": "best_first"; with n_estimators="auto" two of three trees are "best_first" and one
+        is "symmetric", where the other parameters permit both.
     path_smoothing : float, default=0.0
         s of the penalty ½ s (w - u)² on the difference of a leaf's value w and its parent's u.
     max_features : "auto", float, int, str, None or FeatureSampling, default="auto"
@@ -115,10 +115,11 @@ class GradientBoostingRegressor(
     feature_penalty : dict or list of floats, or None, default=None
         By name or for each feature: the gain that a split by it needs in addition, as long as no
         earlier tree has used the feature.
-    split : {"histogram", "exact", "approx"} or SplitSearch, default="histogram"
+    split : {"auto", "histogram", "exact", "approx"} or SplitSearch, default="auto"
         Where a node may be split: between the bins of the entire table; between any two values of
         its own; or between quantiles of its hessians. See `SplitSearch`, which also has random
-        thresholds and forced splits.
+        thresholds and forced splits. "auto": "histogram"; with n_estimators="auto" the best-first
+        trees have random thresholds.
     max_bins : int, default=255
         The largest number of bins of a feature, 2 to 65,535, without the bin of missing values.
     missing_values : number, list of numbers or None, default=None
@@ -235,7 +236,7 @@ class GradientBoostingRegressor(
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
         feature_penalty: Any = None,
-        split: Any = "histogram",
+        split: Any = "auto",
         max_bins: int = 255,
         missing_values: Any = None,
         categorical_features: Any = "from_dtype",

@@ -149,7 +149,7 @@ class _BoostingTrainer:
         )
         oof_scores, choice, folds_monitor = None, None, None
         if data.folds is not None:
-            fits, folds_monitor = self._cross_validate(start)
+            fits, folds_monitor = self._cross_validate(start, then_refits=True)
             oof_scores = self._oof_scores(fits)
             choice = self._choose_rounds(data.folds, folds_monitor)
             self.spec = replace(spec, stopping=replace(spec.stopping, n_estimators=choice.rounds))
@@ -172,7 +172,7 @@ class _BoostingTrainer:
 
     def cross_fit(self) -> CrossFit:
         """Return the models of the folds, each with the rounds that are best for all of them."""
-        fits, monitor = self._cross_validate(self._prepare())
+        fits, monitor = self._cross_validate(self._prepare(), then_refits=False)
         models = [
             self.spec.learner.model(
                 self.loss, self.data, fit.table.features, fit.boosting.ensemble, self.scale, monitor
@@ -344,7 +344,9 @@ class _BoostingTrainer:
         )
         return _FoldFit(boosting, table)
 
-    def _cross_validate(self, start: _Start) -> tuple[list[_FoldFit], Monitor]:
+    def _cross_validate(
+        self, start: _Start, *, then_refits: bool
+    ) -> tuple[list[_FoldFit], Monitor]:
         """Boost one model for each fold; return them and their monitor."""
         folds = self.data.folds
         assert folds is not None
@@ -359,7 +361,7 @@ class _BoostingTrainer:
             self.scale,
             self.context,
             stops_early=True,
-            folds=len(folds),
+            folds=len(folds) if then_refits else None,
         )
         last = 0 if self.data.one_class else self.spec.stopping.n_estimators
         try:

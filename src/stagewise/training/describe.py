@@ -57,6 +57,7 @@ IN_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             *("max_features__per_node", "category_encoding"),
             *("early_stopping", "validation_fraction"),
         ),
+        "auto": ("loss", "quality"),
         "forest": (
             *("n_estimators", "criterion", "max_features", "max_depth", "max_leaf_nodes"),
             *("min_samples_leaf", "min_impurity_decrease", "bootstrap", "max_samples", "split"),

@@ -121,7 +121,7 @@ USES = (
     Use(
         ("max_bins",),
         "split",
-        lambda s: getattr(s, "method", s) == "histogram",
+        lambda s: getattr(s, "method", s) in ("histogram", "auto"),
         "set split='histogram'",
     ),
     Use(

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Self
 
-import numpy as np
-
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.auto.candidates import PLANS, Plan
+from stagewise.estimators.auto.held_out_losses import HeldOutLosses
 from stagewise.estimators.auto.leaderboard import Leaderboard, LeaderboardRow
-from stagewise.estimators.auto.search import AutoSpec, SearchResult, Trial, search
-from stagewise.estimators.bases.boosting import BaseBoosting
+from stagewise.estimators.auto.search import AutoSpec, SearchResult, search
+from stagewise.estimators.bases.boosting import ANY_CLASSES, BaseBoosting
 from stagewise.estimators.bases.fit_mixin import FitMixin
 from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.bases.report_mixin import ReportMixin
 from stagewise.estimators.bases.scores import ModelScores
 from stagewise.losses import Loss
 from stagewise.model.model import Model
+from stagewise.training.describe import other_parameters
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.specs import FitContext, HoldOutSpec
 from stagewise.validation.arguments import suggests_arguments
@@ -27,6 +27,8 @@ from stagewise.validation.rules import Number, OrAuto, Rule
 
 __all__ = ["BaseAuto"]
 
+PLAIN_ROUNDS = 100
+"""The number of rounds if no row is held out."""
 SHARED = (
     "loss",
     "quantile",
@@ -107,7 +109,7 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
                 continue
             given = {**self._shared(), **candidate.parameters}
             if not self._plan().searches:
-                given["n_estimators"] = 100
+                given |= {"n_estimators": PLAIN_ROUNDS, "time_limit": params["time_limit"]}
             estimator: Any = self._base(**given)
             try:
                 own = estimator._parameters()  # noqa: SLF001
@@ -154,31 +156,34 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         self, result: SearchResult, data: TrainingData, params: dict[str, Any]
     ) -> dict[str, Any]:
         self.leaderboard_ = _leaderboard(result)
+        tried = {trial.name for trial in result.trials}
+        late = {name: "there was no time" for name in self._specs if name not in tried}
         return {
             "quality": params["quality"],
-            "candidates_left_out": self._left_out,
+            "candidates_left_out": self._left_out | late,
             "score_factor": result.factor,
             "refitted": all(t.refit is not None for t in result.trials if t.weight),
         }
 
     def _notes(self) -> dict[str, Any]:
-        return {**super()._notes(), "leaderboard": self.leaderboard_.records()}
+        return {**super()._notes(), "leaderboard": self.leaderboard_.as_saved()}
 
     @classmethod
     def _from_model(cls, model: Model, params: Mapping[str, Any], notes: Mapping[str, Any]) -> Self:
         estimator = super()._from_model(model, params, notes)
-        rows = notes.get("leaderboard", [])
-        estimator.leaderboard_ = Leaderboard(LeaderboardRow(**row) for row in rows)
+        estimator.leaderboard_ = Leaderboard.from_saved(notes.get("leaderboard", []))
         return estimator
 
     def recipe(self) -> str:
-        """Return the fit in one line: what is searched, or the weights that were found."""
-        plan = self._plan()
-        if not hasattr(self, "leaderboard_"):
-            names = ", ".join(candidate.name for candidate in plan.candidates)
-            return f"quality {self.quality}: the best of {names}"
-        used = [row for row in self.leaderboard_[1:] if row.weight > 0]
-        return " + ".join(f"{row.weight:.2g} x {row.name}" for row in used)
+        """Return the fit in one line: loss x configurations x rows; other parameters."""
+        plan, loss = self._plan(), self._make_loss(ANY_CLASSES)
+        names = ", ".join(candidate.name for candidate in plan.candidates)
+        own = isinstance(getattr(self, "loss", None), Loss)
+        text = f"{repr(loss) if own else loss.name} x {plan.word} {names}".replace("  ", " ")
+        if not plan.searches:
+            return f"{text} with {PLAIN_ROUNDS} rounds x all rows{other_parameters(self, 'auto')}"
+        folds = "a fifth of the rows or 5 folds" if plan.folds is None else f"{plan.folds} folds"
+        return f"{text} x {folds} held out, then all rows{other_parameters(self, 'auto')}"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -190,34 +195,24 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
 
 def _leaderboard(result: SearchResult) -> Leaderboard:
     """Return the rows of the leaderboard: the fitted model, and the trials."""
-    trials = result.trials
-    whole = LeaderboardRow(
-        "weighted sum",
-        *_mean_and_error(result.row_losses, result.row_weights),
-        1.0,
-        max(len(trial.folds) for trial in trials),
-        result.model.ensemble.n_rounds,
-        sum(trial.seconds for trial in trials),
-    )
-    return Leaderboard([whole, *(_row(trial) for trial in trials)])
+    trials, whole = result.trials, result.losses
+    rounds = result.model.ensemble.n_rounds
+    seconds, folds = sum(t.seconds for t in trials), max(len(t.folds) for t in trials)
+    first = LeaderboardRow("weighted sum", *_numbers(whole, whole), 1.0, folds, rounds, seconds)
+    others = [
+        LeaderboardRow(
+            t.name, *_numbers(t.losses, whole), t.weight, len(t.folds), t.rounds, t.seconds
+        )
+        for t in trials
+    ]
+    return Leaderboard([first, *others])
 
 
-def _row(trial: Trial) -> LeaderboardRow:
-    return LeaderboardRow(
-        trial.name,
-        *_mean_and_error(trial.row_losses, trial.row_weights),
-        trial.weight,
-        len(trial.folds),
-        trial.rounds,
-        trial.seconds,
-    )
-
-
-def _mean_and_error(losses: Any, weight: Any) -> tuple[float, float]:
-    """Return the weighted mean of losses, and its standard error; NaN without losses."""
-    if not len(losses):
-        return float("nan"), float("nan")
-    share = weight / weight.sum()
-    mean = float(share @ losses)
-    spread = float(np.sqrt(np.sum(share**2 * (losses - mean) ** 2)))
-    return mean, spread
+def _numbers(
+    losses: HeldOutLosses | None, whole: HeldOutLosses | None
+) -> tuple[float, float, float, float]:
+    """Return the mean loss, its error, the difference to the whole, and its error."""
+    if losses is None or whole is None:
+        return (float("nan"),) * 4
+    difference = losses.minus(whole)
+    return losses.mean, losses.standard_error, difference.mean, difference.standard_error

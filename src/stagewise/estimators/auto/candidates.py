@@ -35,6 +35,7 @@ DEFAULT = Candidate("default")
 DIVERSE = (
     DEFAULT,
     Candidate("linear leaves", {"leaves": "linear"}),
+    Candidate("all thresholds", {"split": "histogram"}),
     Candidate("random thresholds", {"split": SplitSearch(random_thresholds=True)}),
     Candidate("target encoding", {"category_encoding": "target"}, needs_categories=True),
 )
@@ -71,6 +72,13 @@ class Plan:
     rungs: tuple[tuple[int, int], ...] = ()
     members: int = 1
     searches: bool = True
+
+    @property
+    def word(self) -> str:
+        """The way in which the candidates are combined; empty: there is one."""
+        if len(self.candidates) == 1:
+            return ""
+        return "weighted sum of" if self.members > 1 else "the best of"
 
 
 PLANS: Mapping[int, Plan] = MappingProxyType(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, overload
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy.typing as npt
 
 __all__ = ["Leaderboard", "LeaderboardRow"]
 
-HEADINGS = ("model", "loss", "standard error", "weight", "folds", "rounds", "seconds")
+TIME = "seconds"
+HEADINGS = ("model", "loss", "difference", "error", "weight", "folds", "rounds", "seconds")
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,9 @@ class LeaderboardRow:
         The configuration; "weighted sum" is the fitted model.
     loss, standard_error : float
         The mean loss of held-out rows and its standard error; NaN: no row was held out.
+    difference, difference_error : float
+        The mean loss minus that of the fitted model on the same rows, and its standard error. Use
+        it to compare models that have run different folds.
     weight : float
         The weight in the fitted model.
     folds : int
@@ -31,16 +36,18 @@ class LeaderboardRow:
     rounds : int
         The number of rounds.
     seconds : float
-        The time of its fits.
+        The time of its fits; NaN after it was saved. Rows that differ only in it are equal.
     """
 
     name: str
     loss: float
     standard_error: float
+    difference: float
+    difference_error: float
     weight: float
     folds: int
     rounds: int
-    seconds: float
+    seconds: float = field(default=math.nan, compare=False)
 
 
 class Leaderboard(Sequence[LeaderboardRow]):
@@ -73,6 +80,23 @@ class Leaderboard(Sequence[LeaderboardRow]):
     def __hash__(self) -> int:
         return hash(self._rows)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # As in files, times are left out: equal fits have equal pickles.
+        return Leaderboard.from_saved, (self.as_saved(),)
+
+    def as_saved(self) -> list[dict[str, Any]]:
+        """Return the rows without times, and None for an unknown loss."""
+        return [
+            {name: None if _is_nan(value) else value for name, value in row.items() if name != TIME}
+            for row in self.records()
+        ]
+
+    @classmethod
+    def from_saved(cls, rows: Iterable[Mapping[str, Any]]) -> Leaderboard:
+        """Return a leaderboard from the rows of `as_saved`."""
+        known = [{n: math.nan if v is None else v for n, v in row.items()} for row in rows]
+        return cls(LeaderboardRow(**row) for row in known)  # type: ignore[arg-type]
+
     def records(self) -> list[dict[str, Any]]:
         """Return one dictionary for each row, as a data frame can be made of."""
         return [asdict(row) for row in self._rows]
@@ -90,7 +114,7 @@ class Leaderboard(Sequence[LeaderboardRow]):
         return "\n".join(line.rstrip() for line in lines)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the losses of held-out rows with their standard errors; return the axes.
+        """Draw the differences of the losses to that of the fitted model; return the axes.
 
         Parameters
         ----------
@@ -106,9 +130,9 @@ class Leaderboard(Sequence[LeaderboardRow]):
         for place, row in zip(places, known, strict=True):
             used = row.weight > 0
             ax.errorbar(
-                row.loss,
+                row.difference,
                 place,
-                xerr=row.standard_error,
+                xerr=row.difference_error,
                 fmt="o",
                 capsize=3,
                 color="C0" if used else "0.6",
@@ -120,7 +144,8 @@ class Leaderboard(Sequence[LeaderboardRow]):
         ]
         ax.set_yticks(places, labels)
         ax.set_ylim(-0.6, len(known) - 0.4)
-        ax.set_xlabel("loss of held-out rows ± standard error")
+        ax.axvline(0.0, color="0.8", zorder=0)
+        ax.set_xlabel("loss minus that of the weighted sum (± standard error)")
         ax.grid(axis="x", alpha=0.3)
         return ax
 
@@ -130,9 +155,14 @@ def _cells(row: LeaderboardRow) -> tuple[str, ...]:
     return (
         row.name,
         "" if unknown else f"{row.loss:.5g}",
-        "" if unknown else f"{row.standard_error:.2g}",
+        "" if unknown else f"{row.difference:.3g}",
+        "" if unknown else f"{row.difference_error:.2g}",
         f"{row.weight:.2g}",
         str(row.folds),
         str(row.rounds),
-        f"{row.seconds:.1f}",
+        "" if math.isnan(row.seconds) else f"{row.seconds:.1f}",
     )
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from stagewise.boosting.progress import ProgressLines
 from stagewise.estimators.auto.candidates import Plan
+from stagewise.estimators.auto.held_out_losses import HeldOutLosses
 from stagewise.estimators.auto.weights import choose_factor, choose_weights
 from stagewise.losses import Loss
 from stagewise.losses.base import squeeze_outputs
@@ -84,8 +85,8 @@ class Trial:
         Its weight in the sum.
     refit : FitResult or None
         The model of all rows.
-    row_losses, row_weights : float64 arrays
-        The losses of held-out rows, in units of the target, and the weights of these rows.
+    losses : HeldOutLosses or None
+        The losses of held-out rows; None: there are none.
     """
 
     name: str
@@ -96,15 +97,12 @@ class Trial:
     seconds: float = 0.0
     weight: float = 0.0
     refit: FitResult | None = None
-    row_losses: Vector = field(default_factory=lambda: np.empty(0))
-    row_weights: Vector = field(default_factory=lambda: np.empty(0))
+    losses: HeldOutLosses | None = None
 
     @property
     def mean_loss(self) -> float:
         """The mean loss of held-out rows."""
-        if not len(self.row_losses):
-            return math.inf
-        return float(np.average(self.row_losses, weights=self.row_weights))
+        return math.inf if self.losses is None else self.losses.mean
 
     def add(self, folds: Folds, fit: CrossFit, seconds: float) -> None:
         """Add the models of further folds."""
@@ -150,17 +148,14 @@ class SearchResult(FitResult):
     ----------
     trials : tuple of Trial
         The candidates, best first.
-    row_losses : float64 array
-        The loss of every held-out row, in units of the target; empty: no row was held out.
-    row_weights : float64 array
-        The weights of these rows.
+    losses : HeldOutLosses or None
+        The losses of held-out rows; None: no row was held out.
     factor : float
         The factor of the scores that calibrates probabilities.
     """
 
     trials: tuple[Trial, ...] = ()
-    row_losses: Vector = field(default_factory=lambda: np.empty(0))
-    row_weights: Vector = field(default_factory=lambda: np.empty(0))
+    losses: HeldOutLosses | None = None
     factor: float = 1.0
 
 
@@ -192,6 +187,8 @@ class Search:
         self._unit = scale.loss_unit(loss.degree or 0)
         shape = len(data.train.y), loss.n_outputs
         self.trials = [Trial(n, s, np.full(shape, np.nan)) for n, s in spec.specs.items()]
+        self.left = list(self.trials)
+        """The candidates that have not been dropped."""
         self._lines = ProgressLines(spec.verbose)
 
     def run(self) -> SearchResult:
@@ -219,18 +216,18 @@ class Search:
 
     def _race(self, folds: Folds) -> None:
         """Fit candidates to folds, fewer of them in every rung (Jamieson & Talwalkar 2016)."""
-        left, first = list(self.trials), 0
-        for n_folds, kept in (*self.spec.plan.rungs, (len(folds), len(left))):
+        first = 0
+        for n_folds, kept in (*self.spec.plan.rungs, (len(folds), len(self.trials))):
             run = folds[first : first + n_folds]
             if not run:
                 break
-            for trial in left:
-                if self._is_late() and any(t.fits for t in self.trials):
+            for trial in self.left:
+                if not self._has_time(trial, len(run)):
                     self.stop_reason = f"time_limit of {self.spec.time_limit:g} s"
                     return
                 self._fit_folds(trial, run)
             first += len(run)
-            left = sorted(left, key=lambda trial: trial.mean_loss)[:kept]
+            self.left = sorted(self.left, key=lambda trial: trial.mean_loss)[:kept]
 
     def _fit_folds(self, trial: Trial, folds: Folds) -> None:
         begin, limit = time.perf_counter(), self.spec.time_limit
@@ -243,9 +240,7 @@ class Search:
             self.context,
         )
         trial.add(folds, fit, time.perf_counter() - begin)
-        rows = self._held(trial)
-        trial.row_losses = self._unit * self._row_losses(trial.oof_scores[rows], rows)
-        trial.row_weights = self._weights(rows)
+        trial.losses = self._losses(trial.oof_scores)
         self._lines.show(
             f"{trial.name}: loss {trial.mean_loss:.6g} of "
             f"{len(trial.folds)} folds, {fit.best_round} rounds{self._remaining()}",
@@ -253,19 +248,18 @@ class Search:
         )
 
     def _weigh(self) -> list[Trial]:
-        """Set the weights of the trials that have run most folds; return those with a weight."""
-        most = max(len(trial.folds) for trial in self.trials)
-        complete = [trial for trial in self.trials if len(trial.folds) == most]
-        rows = self._held(complete[0])
+        """Set the weights of the trials that are left; return those with a weight."""
+        left = [trial for trial in self.left if trial.fits]
+        rows = self._held(left)
         weights = choose_weights(
-            [trial.oof_scores[rows] for trial in complete],
+            [trial.oof_scores[rows] for trial in left],
             lambda score: self._row_losses(score, rows),
             self._weights(rows),
             self.spec.plan.members,
         )
-        for trial, weight in zip(complete, weights.tolist(), strict=True):
+        for trial, weight in zip(left, weights.tolist(), strict=True):
             trial.weight = weight
-        return sorted((t for t in complete if t.weight), key=lambda t: -t.weight)
+        return sorted((t for t in left if t.weight), key=lambda t: -t.weight)
 
     def _refit(self, chosen: Sequence[Trial]) -> None:
         """Fit the chosen candidates to all rows, as long as there is time."""
@@ -293,7 +287,7 @@ class Search:
             )
 
     def _result(self, chosen: Sequence[Trial]) -> SearchResult:
-        rows = self._held(chosen[0])
+        rows = self._held(chosen)
         score = np.sum([trial.weight * trial.oof_scores[rows] for trial in chosen], axis=0)
         weight, factor = self._weights(rows), 1.0
         if self.data.classes is not None and self.spec.plan.members > 1:
@@ -306,7 +300,8 @@ class Search:
             weights += [factor * share for share in shares]
         oof = np.full_like(chosen[0].oof_scores, np.nan)
         oof[rows] = factor * score
-        ranked = sorted(self.trials, key=lambda t: (-t.weight, -len(t.folds), t.mean_loss))
+        run = [trial for trial in self.trials if trial.fits]
+        ranked = sorted(run, key=lambda t: (-t.weight, -len(t.folds), t.mean_loss))
         first = chosen[0].refit
         return SearchResult(
             weighted_sum(models, weights),
@@ -316,16 +311,23 @@ class Search:
             missing_features=None if first is None else first.missing_features,
             oof_scores=oof,
             trials=tuple(ranked),
-            row_losses=self._unit * self._row_losses(factor * score, rows),
-            row_weights=weight,
+            losses=self._losses(oof),
             factor=factor,
         )
 
     # ---- losses of held-out rows -----------------------------------------------------------------
 
-    def _held(self, trial: Trial) -> npt.NDArray[np.intp]:
-        """Return the rows that a trial has held out."""
-        return np.flatnonzero(~np.isnan(trial.oof_scores[:, 0]))
+    def _held(self, trials: Sequence[Trial]) -> npt.NDArray[np.intp]:
+        """Return the rows that each of some trials has held out."""
+        known = [~np.isnan(trial.oof_scores[:, 0]) for trial in trials]
+        return np.flatnonzero(np.logical_and.reduce(known))
+
+    def _losses(self, oof_scores: Vector) -> HeldOutLosses:
+        """Return the losses of the rows that have scores."""
+        known = np.flatnonzero(~np.isnan(oof_scores[:, 0]))
+        values = np.full(len(oof_scores), np.nan)
+        values[known] = self._unit * self._row_losses(oof_scores[known], known)
+        return HeldOutLosses(values, self._weights(np.arange(len(values))))
 
     def _weights(self, rows: npt.NDArray[np.intp]) -> Vector:
         weight = self.data.train.weight
@@ -340,9 +342,19 @@ class Search:
         limit = self.spec.time_limit
         return math.inf if limit is None else self.context.began + limit - time.perf_counter()
 
-    def _is_late(self) -> bool:
+    def _has_time(self, trial: Trial, n_folds: int) -> bool:
+        """Return whether the time of the search suffices to run further folds of a trial.
+
+        The first candidate is always run. A candidate that was not run yet takes as long as the
+        mean of the others.
+        """
         limit = self.spec.time_limit
-        return limit is not None and self._seconds_left() < (1.0 - SEARCH_SHARE) * limit
+        run = [t for t in self.trials if t.fits]
+        if limit is None or not run:
+            return True
+        known = [trial] if trial.fits else run
+        seconds = sum(t.seconds for t in known) / sum(len(t.folds) for t in known)
+        return self._seconds_left() - (1.0 - SEARCH_SHARE) * limit >= n_folds * seconds
 
     def _remaining(self) -> str:
         left = self._seconds_left()

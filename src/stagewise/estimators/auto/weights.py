@@ -16,8 +16,8 @@ RowLosses = Callable[[Vector], Vector]
 
 STEPS = 25
 """The largest number of steps of the greedy search: weights are multiples of 1/25 at least."""
-LARGEST_FACTOR = 4.0
-"""The factor of scores is between 1/4 and 4."""
+LEAST_FACTOR = 0.25
+"""The factor of scores is between 1/4 and 1."""
 
 
 def choose_weights(
@@ -56,10 +56,11 @@ def choose_weights(
 
 
 def choose_factor(score: Vector, losses: RowLosses, weight: Vector) -> float:
-    """Return the factor of scores that calibrates probabilities; 1 unless it clearly helps.
+    """Return the factor of scores that makes probabilities less extreme; 1 unless it clearly helps.
 
     It is the inverse of a temperature (Guo et al. 2017). It is used if the mean decrease of the
-    loss of the held-out rows is above its standard error.
+    loss of the held-out rows is above its standard error. It is at most 1: held-out rows without
+    an error would make scores as large as possible.
 
     Parameters
     ----------
@@ -70,10 +71,9 @@ def choose_factor(score: Vector, losses: RowLosses, weight: Vector) -> float:
     weight : float64 array
         The weights of these rows.
     """
-    bound = float(np.log(LARGEST_FACTOR))
     found = minimize_scalar(
         lambda power: float(np.average(losses(np.exp(power) * score), weights=weight)),
-        bounds=(-bound, bound),
+        bounds=(float(np.log(LEAST_FACTOR)), 0.0),
         method="bounded",
     )
     factor = float(np.exp(found.x))

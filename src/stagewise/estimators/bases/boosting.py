@@ -104,15 +104,8 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
     ) -> None:
         check_needs(flatten_options(params), loss.n_outputs)
-        if (
-            isinstance(params.get("leaves"), LinearLeaves)
-            and data.train.y.ndim > 1
-            and loss.leaf_quantile is not None
-        ):
-            raise InvalidParameterError(
-                f"leaves='linear' with loss={loss.name!r} is for one target; y has "
-                f"{data.train.y.shape[1]}. Set leaves='constant', or fit one model per target."
-            )
+        if isinstance(params.get("leaves"), LinearLeaves):
+            _check_linear_leaves(data, loss)
         if data.train.is_sparse:
             check_sparse(params)
         if previous is not None:
@@ -152,7 +145,10 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
             n_columns = len(self.model_.features.sources)
             facts["max_features"] = features_per_node(learner.trees[0], n_columns)
             if len(learner.trees) > 1:
-                facts["trees"] = [tree.grow_policy for tree in learner.trees]
+                facts["trees"] = [
+                    f"{tree.grow_policy}{', random thresholds' if tree.random_thresholds else ''}"
+                    for tree in learner.trees
+                ]
         if encoding is not None:
             facts["category_encoding"] = self._chosen_encoding() or None
             if facts["category_encoding"] == "target":
@@ -223,6 +219,20 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.sparse = reads_sparse(all_parameters(self))
         return tags
+
+
+def _check_linear_leaves(data: TrainingData, loss: Loss) -> None:
+    """Raise InvalidParameterError unless the leaves of a fit can be linear models."""
+    if data.train.y.ndim > 1 and loss.leaf_quantile is not None:
+        raise InvalidParameterError(
+            f"leaves='linear' with loss={loss.name!r} is for one target; y has "
+            f"{data.train.y.shape[1]}. Set leaves='constant', or fit one model per target."
+        )
+    if len(data.features.categorical) == data.features.n:
+        raise InvalidParameterError(
+            "leaves='linear' gives leaves slopes in numeric features, but every column is "
+            "categorical. Set leaves='constant', or name fewer categorical_features."
+        )
 
 
 class OutOfBagMixin:

@@ -2,8 +2,9 @@
 
 `n_estimators` decides between two sets of defaults. With a number of rounds, a fit is plain: one
 kind of tree, and all rows in every round. With "auto", rows that are held out choose the number of
-rounds, and the model is fitted to all rows; of every three of its trees, one is best-first and
-two are symmetric. The rules were chosen by trials on real tables; docs/defaults.md has them.
+rounds, and the model is fitted to all rows; of every three of its trees, two are best-first with
+random thresholds and one is symmetric. The rules were chosen by trials on real tables;
+docs/defaults.md has them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from typing import Any
 import numpy as np
 
 from stagewise.estimators.parameters.tree_needs import allows, is_possible
-from stagewise.options import OPTION_RULES, FeatureSampling, Mvs, flatten_options
+from stagewise.options import (
+    OPTION_RULES,
+    FeatureSampling,
+    Mvs,
+    SplitSearch,
+    flatten_options,
+)
 from stagewise.validation.parameters import RULES
 from stagewise.validation.rules import OrAuto, Rule
 
@@ -61,6 +68,7 @@ PLAIN: Mapping[str, Any] = MappingProxyType(
         "max_depth": None,
         "min_samples_leaf": 20.0,
         "leaves": "constant",
+        "split": SplitSearch(),
         "n_iter_no_change": 10,
     }
 )
@@ -97,13 +105,16 @@ SYMMETRIC: Mapping[str, Any] = MappingProxyType(
         "min_samples_leaf": 1.0,
     }
 )
-TURNS: tuple[Mapping[str, Any], ...] = (BEST_FIRST, SYMMETRIC, SYMMETRIC)
+RANDOM: Mapping[str, Any] = MappingProxyType(
+    {**BEST_FIRST, "split": SplitSearch(random_thresholds=True)}
+)
+TURNS: tuple[Mapping[str, Any], ...] = (RANDOM, RANDOM, SYMMETRIC)
 """The kinds of trees of the rounds, in turn, if the number of rounds is "auto"."""
 
 AUTO_RULES: Mapping[str, Rule] = MappingProxyType(
     {
         **{name: OrAuto(RULES[name]) for name in NUMBERS},
-        **{name: OPTION_RULES[name].or_auto() for name in ("leaves", "sampling")},
+        **{name: OPTION_RULES[name].or_auto() for name in ("leaves", "sampling", "split")},
     }
 )
 """The rules of the parameters that may be "auto"."""
@@ -165,9 +176,10 @@ def resolve_auto(
             values["leaves"] = "vector"
         values["shapes"] = _shapes(params, values) if searches else ({},)
     if _is_auto(params, "max_features"):
-        values["max_features"] = _features(values)
+        values["max_features"] = _features(values, searches=searches)
         values["shapes"] = tuple(
-            {**shape, "max_features": _features({**values, **shape})} for shape in values["shapes"]
+            {**shape, "max_features": _features({**values, **shape}, searches=searches)}
+            for shape in values["shapes"]
         )
     if _is_auto(params, "category_encoding") and not is_possible(
         flatten_options(values), "category_encoding", "target"
@@ -195,7 +207,8 @@ def _shapes(params: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[dict[
     if _is_auto(params, "max_features"):
         options["max_features__per_node"] = None
     possible = is_possible(options, "grow_policy", "symmetric")
-    return tuple(s for s in shapes if possible or s.get("grow_policy") != "symmetric")
+    shapes = [s for s in shapes if possible or s.get("grow_policy") != "symmetric"]
+    return tuple(shapes[:1] if all(s == shapes[0] for s in shapes) else shapes)
 
 
 def _has_vector_leaves(values: Mapping[str, Any], facts: DataFacts) -> bool:
@@ -205,10 +218,11 @@ def _has_vector_leaves(values: Mapping[str, Any], facts: DataFacts) -> bool:
     return many and is_possible(options, "leaves", "vector")
 
 
-def _features(values: Mapping[str, Any]) -> FeatureSampling:
-    """Return the features that a node may use."""
-    drawn = allows(flatten_options(values), "max_features__per_node", SHARE)
-    return FeatureSampling(per_node=SHARE if drawn else None)
+def _features(values: Mapping[str, Any], *, searches: bool) -> FeatureSampling:
+    """Return the features that a node may use; nodes of symmetric trees share those of a depth."""
+    if allows(flatten_options(values), "max_features__per_node", SHARE):
+        return FeatureSampling(per_node=SHARE)
+    return FeatureSampling(per_level=SHARE if searches else None)
 
 
 def _sampling(params: Mapping[str, Any], *, searches: bool) -> dict[str, Any]:

@@ -37,7 +37,6 @@ NEEDS: Mapping[tuple[str, str], tuple[str, Mapping[str, tuple[Any, ...]]]] = Map
             "grows trees from histograms of all outputs, without bounds",
             {
                 "split__method": ("histogram",),
-                "split__random_thresholds": (False,),
                 "split__forced_splits": (None,),
                 "path_smoothing": (0.0,),
                 "monotonic_cst": (None,),

@@ -131,14 +131,7 @@ class TreeAdapter:
 
     def step(self, step: Step, features: Any, max_step: float) -> Step:
         """Return a step that also fits linear models in the leaves, if they are wanted."""
-        if self.linear_l2 is None:
-            return step
-        if len(features.categorical) == features.n:
-            raise InvalidParameterError(
-                "leaves='linear' gives leaves slopes in numeric features, but every column is "
-                "categorical. Set leaves='constant', or name fewer categorical_features."
-            )
-        return linear_leaves(step, self.linear_l2, max_step)
+        return step if self.linear_l2 is None else linear_leaves(step, self.linear_l2, max_step)
 
     def model(
         self,

@@ -1,0 +1,52 @@
+"""The losses of held-out rows: their mean, its standard error, and paired differences."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["HeldOutLosses"]
+
+Vector = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutLosses:
+    """The losses of held-out rows.
+
+    Attributes
+    ----------
+    values : float64 array
+        The loss of every training row, in units of the target; NaN: the row was not held out.
+    weight : float64 array
+        The weights of the rows.
+    """
+
+    values: Vector
+    weight: Vector
+
+    @property
+    def mean(self) -> float:
+        """The weighted mean; NaN if no row was held out."""
+        share, known = self._shares()
+        return float(share @ known) if len(known) else math.nan
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the mean."""
+        share, known = self._shares()
+        if not len(known):
+            return math.nan
+        return float(np.sqrt(np.sum(share**2 * (known - share @ known) ** 2)))
+
+    def minus(self, other: HeldOutLosses) -> HeldOutLosses:
+        """Return the differences of the rows that both have."""
+        return HeldOutLosses(self.values - other.values, self.weight)
+
+    def _shares(self) -> tuple[Vector, Vector]:
+        held = ~np.isnan(self.values)
+        weight = self.weight[held]
+        return weight / weight.sum(), self.values[held]
