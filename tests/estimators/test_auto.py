@@ -263,7 +263,7 @@ def test_quality_must_be_one_to_five(table):
         AutoRegressor(quality=6).fit(table.X, table.number)
     with pytest.raises(ValueError, match="quality=1 holds no rows out"):
         AutoRegressor(quality=1).fit(table.X, table.number, groups=np.arange(120))
-    assert "the best of" in AutoRegressor().recipe()
+    assert "weighted sum of" in AutoRegressor().recipe()
     assert clone(AutoRegressor(quality=5)).quality == 5
 
 

