@@ -22,8 +22,8 @@ __all__ = ["Results", "compare", "strata", "write_report"]
 Figures = Mapping[str, Mapping[str, Any]]
 EQUAL = 1e-9
 """Losses that differ by less than this share are a tie, which is half a win."""
-NOISE_FREE = 0.05
-"""A regression table whose best loss is below this share of the deviation is noise-free."""
+NOISE_FREE = {"regression": 0.12, "binary": 0.02, "multiclass": 0.02}
+"""A table is almost noise-free if the best loss of all contenders is below this."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def strata(results: Results) -> dict[str, list[str]]:
         "8,000 rows or more": lambda t: rows[t] >= 8_000,
         "a feature of 50 categories": lambda t: facts[t]["most_categories"] >= 50,
         "50 features or more": lambda t: facts[t]["features"] >= 50,
-        "noise-free targets": lambda t: facts[t]["task"] == "regression" and best[t] < NOISE_FREE,
+        "almost noise-free targets": lambda t: best[t] < NOISE_FREE[facts[t]["task"]],
     }
     return {name: [t for t in sorted(facts) if rule(t)] for name, rule in rules.items()}
 

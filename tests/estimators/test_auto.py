@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold, TimeSeriesSplit
+from sklearn.model_selection import GroupKFold, RepeatedKFold, TimeSeriesSplit
 
 import stagewise
 from estimators.tables import make_table
@@ -23,7 +23,9 @@ from stagewise.estimators.auto import search as search_module
 from stagewise.estimators.auto.candidates import PLANS
 from stagewise.estimators.auto.distillation import repeat_by_class
 from stagewise.estimators.auto.leaderboard import HEADINGS
+from stagewise.estimators.auto.search import Trial
 from stagewise.estimators.auto.weights import choose_factor, choose_weights
+from stagewise.training.results import CrossFit
 
 BOTH = pytest.mark.parametrize("kind", [AutoRegressor, AutoClassifier])
 DEFAULT = {AutoRegressor: GradientBoostingRegressor, AutoClassifier: GradientBoostingClassifier}
@@ -341,3 +343,20 @@ def test_a_distilled_model_is_small_and_predicts_almost_the_same(kind, fitted, t
     else:
         difference = small.predict_proba(table.X) - model.predict_proba(table.X)
         assert np.abs(difference).mean() < 0.1
+
+
+def test_rows_that_several_folds_hold_out_have_the_mean_of_their_scores(table):
+    whole = AutoRegressor(quality=2, cv=RepeatedKFold(n_splits=3, n_repeats=2, random_state=0))
+    whole.fit(table.X, table.number)
+    trial = Trial("one", None, np.full((120, 1), np.nan))
+    scores = np.random.default_rng(0).normal(size=(6, 120, 1))
+    folds = [(np.arange(0), held) for held in np.split(np.arange(120), 3)] * 2
+    for number, fold in enumerate(folds):
+        own = np.full((120, 1), np.nan)
+        own[fold[1]] = scores[number, fold[1]]
+        trial.add([fold], CrossFit([], own, 1, 0.0, ""), 0.0)
+    expected = np.concatenate(
+        [(scores[k, held] + scores[k + 3, held]) / 2 for k, (_, held) in enumerate(folds[:3])]
+    )
+    np.testing.assert_allclose(trial.oof_scores, expected)
+    assert np.isfinite(whole.oof_prediction_).all()

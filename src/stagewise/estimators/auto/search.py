@@ -105,12 +105,19 @@ class Trial:
         return math.inf if self.losses is None else self.losses.mean
 
     def add(self, folds: Folds, fit: CrossFit, seconds: float) -> None:
-        """Add the models of further folds."""
+        """Add the models of further folds; a row that several folds hold out has their mean."""
+        before, now = (self._times_held(f)[:, np.newaxis] for f in (self.folds, folds))
+        total = np.nan_to_num(before * self.oof_scores) + np.nan_to_num(now * fit.oof_scores)
+        times = before + now
+        self.oof_scores = np.where(times > 0, total / np.maximum(times, 1), np.nan)
         self.folds = [*self.folds, *folds]
         self.fits.append(fit)
-        known = ~np.isnan(fit.oof_scores[:, 0])
-        self.oof_scores[known] = fit.oof_scores[known]
         self.seconds += seconds
+
+    def _times_held(self, folds: Folds) -> Vector:
+        """Return how often folds hold each row out."""
+        held = np.concatenate([np.empty(0, dtype=np.intp), *(held for _, held in folds)])
+        return np.bincount(held, minlength=len(self.oof_scores)).astype(np.float64)
 
     @property
     def fold_models(self) -> list[Model]:
