@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, RepeatedKFold, TimeSeriesSplit
@@ -126,7 +127,7 @@ def test_the_leaderboard_is_a_table_and_a_plot(fitted):
     lines = repr(board).splitlines()
     assert len(lines) == len(board) + 1
     assert lines[0].split() == list(HEADINGS)
-    assert board.records()[0]["name"] == "weighted sum"
+    assert board.records()[0]["name"] == "fitted model"
     plt = pytest.importorskip("matplotlib.pyplot")
     ax = board.plot()
     assert [label.get_text().split(" (")[0] for label in ax.get_yticklabels()] == [
@@ -221,6 +222,8 @@ def test_the_time_limit_holds():
     assert time.perf_counter() - begin < 4.0
     assert model.fit_report_["stop_reason"] == "time_limit of 2 s"
     assert model.score(X, y) > 0.1
+    short = AutoRegressor(quality=2, time_limit=0.2).fit(X, y)
+    assert short.fit_report_["stop_reason"] == "time_limit of 0.2 s"
 
 
 # ---- data ----------------------------------------------------------------------------------------
@@ -237,11 +240,46 @@ def test_candidates_that_are_not_possible_are_reported():
     assert "target encoding" in [row.name for row in model.leaderboard_]
 
 
+def test_many_classes_have_no_linear_leaves():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 4))
+    y = np.clip((2 * X[:, 0] + 6).round(), 0, 11).astype(int)
+    model = AutoClassifier(n_jobs=1).fit(X, y)
+    assert "value for each class" in model.fit_report_["candidates_left_out"]["linear leaves"]
+    assert model.score(X, y) > 0.7
+
+
+@pytest.mark.parametrize(
+    ("n_categories", "other"),
+    [(4, None), (9, "target encoding"), (70, "sets of categories")],
+)
+def test_the_encoding_of_categories_that_is_not_the_default_is_tried(n_categories, other):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, n_categories, 400), rng.normal(size=400)])
+    X[:n_categories, 0] = np.arange(n_categories)
+    y = rng.normal(size=n_categories)[X[:, 0].astype(int)] + 0.3 * rng.normal(size=400)
+    model = AutoRegressor(quality=3, categorical_features=[0]).fit(X, y)
+    names = {row.name for row in model.leaderboard_}
+    assert names & {"target encoding", "sets of categories"} == ({other} if other else set())
+    losses = [row.loss for row in model.leaderboard_[1:]]
+    assert len({*losses}) == len(losses)
+
+
+@pytest.mark.parametrize("unit", [1e-50, 1e50])
+def test_the_unit_of_the_target_changes_the_leaderboard_by_its_square(table, unit):
+    plain = AutoRegressor(quality=2).fit(table.X, table.number).leaderboard_[0]
+    other = AutoRegressor(quality=2).fit(table.X, unit * table.number).leaderboard_[0]
+    assert other.loss / unit / unit == pytest.approx(plain.loss, rel=1e-6)
+    assert other.standard_error / unit / unit == pytest.approx(plain.standard_error, rel=1e-6)
+
+
 def test_few_rows_and_one_class_have_no_search(table):
     few = AutoRegressor().fit(table.X[:40], table.number[:40])
     assert np.isnan(few.leaderboard_[0].loss)
-    with pytest.warns(UserWarning, match="only one class"):
+    assert {*few.fit_report_["candidates_left_out"].values()} == {"no row was held out"}
+    with pytest.warns(UserWarning, match="only one class") as caught:
         one = AutoClassifier().fit(table.X, np.zeros(120, dtype=int))
+    assert len(caught) == 1
     assert (one.predict(table.X) == 0).all()
 
 
@@ -266,6 +304,12 @@ def test_quality_must_be_one_to_five(table):
     with pytest.raises(ValueError, match="quality=1 holds no rows out"):
         AutoRegressor(quality=1).fit(table.X, table.number, groups=np.arange(120))
     assert "weighted sum of" in AutoRegressor().recipe()
+    with pytest.raises(stagewise.InvalidParameterError, match="quality"):
+        AutoRegressor(quality=9).recipe()
+    with pytest.raises(stagewise.InvalidParameterError, match="AutoRegressor must be"):
+        AutoRegressor(loss="log_loss").fit(table.X, table.number)
+    with pytest.warns(UserWarning, match="'cv' of AutoRegressor has no effect"):
+        AutoRegressor(quality=1, cv=3).fit(table.X, table.number)
     assert clone(AutoRegressor(quality=5)).quality == 5
 
 
@@ -343,6 +387,22 @@ def test_a_distilled_model_is_small_and_predicts_almost_the_same(kind, fitted, t
     else:
         difference = small.predict_proba(table.X) - model.predict_proba(table.X)
         assert np.abs(difference).mean() < 0.1
+    with_seed = model.distill(table.X, n_estimators=3, random_state=5, learning_rate=0.3)
+    assert with_seed.random_state == 5
+    weight = np.repeat([1.0, 0.0], 60)
+    some = model.distill(table.X, weight, n_estimators=3)
+    assert some.fingerprint() == model.distill(table.X[:60], n_estimators=3).fingerprint()
+
+
+def test_a_distilled_classifier_has_all_classes():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(100, 2)) + shift for shift in (0, 20, -20)])
+    y = np.repeat(list("abc"), 100)
+    model = AutoClassifier(quality=1).fit(X, y)
+    small = model.distill(X[120:200], n_estimators=5)
+    assert list(small.classes_) == ["a", "b", "c"]
+    sparse = model.distill(scipy.sparse.coo_matrix(X), n_estimators="auto")
+    assert sparse.fit_report_["round_choice"]["folds"] == 5
 
 
 def test_rows_that_several_folds_hold_out_have_the_mean_of_their_scores(table):
@@ -354,7 +414,7 @@ def test_rows_that_several_folds_hold_out_have_the_mean_of_their_scores(table):
     for number, fold in enumerate(folds):
         own = np.full((120, 1), np.nan)
         own[fold[1]] = scores[number, fold[1]]
-        trial.add([fold], CrossFit([], own, 1, 0.0, ""), 0.0)
+        trial.add([fold], CrossFit([], own, 1, ""), 0.0)
     expected = np.concatenate(
         [(scores[k, held] + scores[k + 3, held]) / 2 for k, (_, held) in enumerate(folds[:3])]
     )

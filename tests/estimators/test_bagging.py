@@ -17,6 +17,7 @@ from estimators.bagging_cases import ALL_WAYS, BOTH, SMALL_TREES, WAYS, boosted,
 from estimators.every import predictions
 from estimators.tables import make_table
 from stagewise import (
+    AutoRegressor,
     BaggingClassifier,
     BaggingRegressor,
     GradientBoostingRegressor,
@@ -320,15 +321,27 @@ class SpyOfGroups(GradientBoostingRegressor):
         return super().fit(X, y, sample_weight, groups=groups, X_val=X_val, y_val=y_val)
 
 
+class SpyOfAuto(AutoRegressor):
+    """Keeps the groups that `fit` got."""
+
+    def fit(self, X, y, sample_weight=None, *, groups=None):
+        self.groups_ = groups
+        return super().fit(X, y, sample_weight, groups=groups)
+
+
 @pytest.mark.parametrize(
-    ("parameters", "passed"),
-    [({}, True), ({"early_stopping": "cv", "n_estimators": 5}, True), ({"n_estimators": 5}, False)],
+    ("base", "passed"),
+    [
+        (SpyOfGroups(learning_rate=0.5, max_leaf_nodes=4), True),
+        (SpyOfGroups(early_stopping="cv", n_estimators=5), True),
+        (SpyOfGroups(n_estimators=5), False),
+        (SpyOfAuto(quality=2), True),
+        (SpyOfAuto(quality=1), False),
+    ],
+    ids=["auto rounds", "folds", "rounds", "quality 2", "quality 1"],
 )
-def test_base_estimators_that_divide_their_rows_get_the_groups_of_the_bag(
-    table, parameters, passed
-):
+def test_base_estimators_that_divide_their_rows_get_the_groups_of_the_bag(table, base, passed):
     groups = np.arange(240) // 8
-    base = SpyOfGroups(learning_rate=0.5, max_leaf_nodes=4, **parameters)
     model = BaggingRegressor(base, n_estimators=2, sampling="group", max_samples=0.5)
     numbers = np.arange(240.0)[:, np.newaxis]
     model.fit(numbers, table.number, groups=groups)

@@ -223,7 +223,10 @@ def _divides_rows(estimator: Any) -> bool:
     params = estimator.get_params(deep=False)
     stopping = params.get("early_stopping", False)
     automatic = stopping is False and params.get("n_estimators") == "auto"
-    return has_fit_parameter(estimator, "groups") and (automatic or not isinstance(stopping, bool))
+    searches = params.get("quality", 1) > 1
+    return has_fit_parameter(estimator, "groups") and (
+        automatic or searches or not isinstance(stopping, bool)
+    )
 
 
 def select_columns(X: Any, columns: Indices | None) -> Any:

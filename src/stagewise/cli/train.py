@@ -71,13 +71,10 @@ def _add_training_arguments(group: argparse._ArgumentGroup) -> None:
     methods = "; ".join(f"{name}: {method.description}" for name, method in METHODS.items())
     methods += " (default: boosting)"
     add = group.add_argument
-    add("--method", choices=tuple(METHODS), default="boosting", help=methods)
-    add(
-        "--auto",
-        action="store_const",
-        const="auto",
-        dest="method",
-        help="the same as --method auto",
+    either = group.add_mutually_exclusive_group()
+    either.add_argument("--method", choices=tuple(METHODS), default="boosting", help=methods)
+    either.add_argument(
+        "--auto", action="store_const", const="auto", dest="method", help="short for --method auto"
     )
     add("--quality", type=int, metavar="N", help="how much --auto tries, 1 to 5 (default: 4)")
     add("--time-limit", type=float, metavar="SECONDS", help="the largest time of the fit")

@@ -179,9 +179,7 @@ class _BoostingTrainer:
             )
             for fit in fits
         ]
-        best = monitor.best_round
-        loss = monitor.valid_loss[best - 1] if best else math.nan
-        return CrossFit(models, self._oof_scores(fits), best, loss, monitor.stop_reason)
+        return CrossFit(models, self._oof_scores(fits), monitor.best_round, monitor.stop_reason)
 
     def _prepare(self) -> _Start:
         """Return everything that is learned before the first round."""

@@ -53,8 +53,6 @@ class CrossFit:
         The scores of training rows by the model of the fold that held them out; NaN for others.
     best_round : int
         The number of rounds of each model.
-    validation_loss : float
-        The mean loss of the held-out rows.
     stop_reason : str
         As of `FitResult`.
     """
@@ -62,7 +60,6 @@ class CrossFit:
     models: list[Any]
     oof_scores: npt.NDArray[np.float64]
     best_round: int
-    validation_loss: float
     stop_reason: str
 
 

@@ -23,7 +23,7 @@ from stagewise.losses.base import repeat_score
 from stagewise.training.reading.row_set import RowSet
 from stagewise.training.specs import FitContext
 
-__all__ = ["TargetEncoder", "few_cuts"]
+__all__ = ["TargetEncoder", "chosen_encoding", "few_cuts"]
 
 Pairs = list[npt.NDArray[np.float32]]
 
@@ -101,14 +101,11 @@ class TargetEncoder:
         if known is not None:
             sources = [encoding.sources for encoding in known.target_encodings]
             return replace(none, sources=sources, n_orderings=n_orderings)
-        if mode == "sets":
+        if chosen_encoding(mode, features, loss.n_outputs) == "sets":
             return none
         categories = features.n_categories_per_feature()
         least = FEW if mode == "target" else MANY
         alone = [(f,) for f, n in enumerate(categories) if n > least]
-        too_many = mode == "auto" and loss.n_outputs > MAX_OUTPUTS
-        if too_many or not alone:
-            return none
         pairs = none._pairs(y, rows.weight)
         table = rows.table()
         if len(y) > MAX_ROWS:
@@ -167,6 +164,14 @@ class TargetEncoder:
         bound.evaluate(repeat_score(best, len(y)))
         outputs = range(self.loss.n_outputs)
         return [bound.gradients(k).pairs().reshape(-1).copy() for k in outputs]
+
+
+def chosen_encoding(mode: str, features: Any, n_outputs: int) -> str:
+    """Return how a mode encodes the categories of these features: "sets" or "target"."""
+    least = {"sets": np.inf, "target": FEW, "auto": MANY}[mode]
+    too_many = mode == "auto" and n_outputs > MAX_OUTPUTS
+    encodes = max(features.n_categories_per_feature(), default=0) > least and not too_many
+    return "target" if encodes else "sets"
 
 
 def few_cuts(codings: list[Any], first: int) -> list[Any]:

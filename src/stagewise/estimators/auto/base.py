@@ -18,15 +18,17 @@ from stagewise.estimators.bases.report_mixin import ReportMixin
 from stagewise.estimators.bases.scores import ModelScores
 from stagewise.losses import Loss
 from stagewise.model.model import Model
+from stagewise.training.adapters.tree_adapter import TreeAdapter
 from stagewise.training.describe import other_parameters
 from stagewise.training.reading.training_data import FitArguments, TrainingData
-from stagewise.training.specs import FitContext, HoldOutSpec
+from stagewise.training.specs import BoostingSpec, FitContext, HoldOutSpec
 from stagewise.validation.arguments import suggests_arguments
-from stagewise.validation.parameters import RULES, all_parameters, default_parameters
+from stagewise.validation.parameters import RULES, Use, all_parameters, default_parameters
 from stagewise.validation.rules import Number, OrAuto, Rule
 
 __all__ = ["BaseAuto"]
 
+VECTOR_LEAVES = "linear leaves cannot be added to leaves with a value for each class"
 PLAIN_ROUNDS = 100
 """The number of rounds if no row is held out."""
 SHARED = (
@@ -49,6 +51,10 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
 
     _rules: Mapping[str, Rule] = MappingProxyType(
         {"quality": Number(1, 5, whole=True), "cv": OrAuto(RULES["cv"])}
+    )
+    _uses = (
+        # scikit-learn's checks set cv of any estimator that has it.
+        Use(("cv",), "quality", lambda quality: quality > 1, "set a higher quality", warns=True),
     )
     _base: type[BaseBoosting]
     """The class of the candidates."""
@@ -103,25 +109,39 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
     ) -> None:
         """Make the specifications of the candidates that are possible with these data."""
-        self._specs, self._left_out = {}, {}
+        self._specs: dict[str, BoostingSpec] = {}
+        self._left_out: dict[str, str] = {}
         for candidate in self._plan().candidates:
-            if candidate.needs_categories and not data.features.categorical:
+            own = candidate.for_features(data.features, loss.n_outputs)
+            if own is None:
                 continue
-            given = {**self._shared(), **candidate.parameters}
-            if not self._plan().searches:
-                given |= {"n_estimators": PLAIN_ROUNDS, "time_limit": params["time_limit"]}
-            estimator: Any = self._base(**given)
             try:
-                own = estimator._parameters()  # noqa: SLF001
-                own = estimator._resolve(own, data, loss)  # noqa: SLF001
-                estimator._check_data(own, data, loss, None)  # noqa: SLF001
-                self._specs[candidate.name] = estimator._spec(  # noqa: SLF001
-                    own, self._hold_out(params)
-                )
+                spec = self._spec_of(own.parameters, params, data, loss)
             except InvalidParameterError as error:
                 if not self._specs:  # the default is possible unless a parameter is wrong
                     raise
-                self._left_out[candidate.name] = str(error)
+                self._left_out[own.name] = str(error)
+                continue
+            first, learner = next(iter(self._specs.values()), spec), spec.learner
+            linear = isinstance(learner, TreeAdapter) and learner.linear_l2 is not None
+            if first.learner.vector_leaves and linear:
+                self._left_out[own.name] = VECTOR_LEAVES
+            else:
+                self._specs[own.name] = spec
+
+    def _spec_of(
+        self, parameters: Mapping[str, Any], params: dict[str, Any], data: TrainingData, loss: Loss
+    ) -> BoostingSpec:
+        """Return the specification of a candidate, or raise InvalidParameterError."""
+        given = {**self._shared(), **parameters}
+        if not self._plan().searches:
+            given |= {"n_estimators": PLAIN_ROUNDS, "time_limit": params["time_limit"]}
+        estimator: Any = self._base(**given)
+        own = estimator._parameters()  # noqa: SLF001
+        own = estimator._resolve(own, data, loss)  # noqa: SLF001
+        estimator._check_data(own, data, loss, None)  # noqa: SLF001
+        spec: BoostingSpec = estimator._spec(own, self._hold_out(params))  # noqa: SLF001
+        return spec
 
     def _shared(self) -> dict[str, Any]:
         own, known = all_parameters(self), default_parameters(self._base)
@@ -129,11 +149,6 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
 
     def _spec(self, params: dict[str, Any], hold_out: HoldOutSpec) -> AutoSpec:
         return AutoSpec(self._plan(), self._specs, params["time_limit"], params["verbose"])
-
-    def _make_loss(self, classes: Any) -> Loss:
-        estimator: Any = self._base(**self._shared())
-        made: Loss = estimator._make_loss(classes)  # noqa: SLF001
-        return made
 
     def _train(
         self,
@@ -157,10 +172,13 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
     ) -> dict[str, Any]:
         self.leaderboard_ = _leaderboard(result)
         tried = {trial.name for trial in result.trials}
-        late = {name: "there was no time" for name in self._specs if name not in tried}
+        reason = result.stop_reason if data.folds is not None else "no row was held out"
+        late = {name: reason for name in self._specs if name not in tried}
+        left_out = self._left_out | late
+        del self._specs, self._left_out  # of this fit only
         return {
             "quality": params["quality"],
-            "candidates_left_out": self._left_out | late,
+            "candidates_left_out": left_out,
             "score_factor": result.factor,
             "refitted": all(t.refit is not None for t in result.trials if t.weight),
         }
@@ -176,6 +194,7 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
 
     def recipe(self) -> str:
         """Return the fit in one line: loss x configurations x rows; other parameters."""
+        params = self._parameters()
         plan, loss = self._plan(), self._make_loss(ANY_CLASSES)
         names = ", ".join(candidate.name for candidate in plan.candidates)
         own = isinstance(getattr(self, "loss", None), Loss)
@@ -183,6 +202,7 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         if not plan.searches:
             return f"{text} with {PLAIN_ROUNDS} rounds x all rows{other_parameters(self, 'auto')}"
         folds = "a fifth of the rows or 5 folds" if plan.folds is None else f"{plan.folds} folds"
+        folds = folds if isinstance(params["cv"], str) else "the rows of cv"
         return f"{text} x {folds} held out, then all rows{other_parameters(self, 'auto')}"
 
     def __sklearn_tags__(self) -> Any:
@@ -197,11 +217,19 @@ def _leaderboard(result: SearchResult) -> Leaderboard:
     """Return the rows of the leaderboard: the fitted model, and the trials."""
     trials, whole = result.trials, result.losses
     rounds = result.model.ensemble.n_rounds
-    seconds, folds = sum(t.seconds for t in trials), max(len(t.folds) for t in trials)
-    first = LeaderboardRow("weighted sum", *_numbers(whole, whole), 1.0, folds, rounds, seconds)
+    seconds, folds = (
+        sum(t.seconds + t.refit_time for t in trials),
+        max(len(t.folds) for t in trials),
+    )
+    first = LeaderboardRow("fitted model", *_numbers(whole, whole), 1.0, folds, rounds, seconds)
     others = [
         LeaderboardRow(
-            t.name, *_numbers(t.losses, whole), t.weight, len(t.folds), t.rounds, t.seconds
+            t.name,
+            *_numbers(t.losses, whole),
+            t.weight,
+            len(t.folds),
+            t.rounds,
+            t.seconds + t.refit_time,
         )
         for t in trials
     ]

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from stagewise.options import SplitSearch
+from stagewise.training.target_encoder import chosen_encoding
 
 __all__ = ["PLANS", "Candidate", "Plan"]
 
@@ -22,22 +23,31 @@ class Candidate:
         Its name in the leaderboard.
     parameters : mapping
         Parameters of `GradientBoostingRegressor` or `GradientBoostingClassifier`.
-    needs_categories : bool
-        Whether it differs from the default only if a feature is categorical.
     """
 
     name: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    needs_categories: bool = False
+
+    def for_features(self, features: Any, n_outputs: int) -> Candidate | None:
+        """Return the candidate for these features; None: it would equal the default."""
+        if self != OTHER_ENCODING:
+            return self
+        if chosen_encoding("target", features, n_outputs) == "sets":
+            return None
+        default = chosen_encoding("auto", features, n_outputs)
+        return SETS if default == "target" else self
 
 
 DEFAULT = Candidate("default")
+OTHER_ENCODING = Candidate("target encoding", {"category_encoding": "target"})
+"""The encoding of categories that is not the default; see `Candidate.for_features`."""
+SETS = Candidate("sets of categories", {"category_encoding": "sets"})
 DIVERSE = (
     DEFAULT,
     Candidate("linear leaves", {"leaves": "linear"}),
     Candidate("all thresholds", {"split": "histogram"}),
     Candidate("random thresholds", {"split": SplitSearch(random_thresholds=True)}),
-    Candidate("target encoding", {"category_encoding": "target"}, needs_categories=True),
+    OTHER_ENCODING,
 )
 MORE = (
     *DIVERSE,

@@ -10,7 +10,8 @@ __all__ = ["repeat_by_class"]
 Vector = npt.NDArray[np.float64]
 
 LEAST_PROBABILITY = 1e-3
-"""A class with a smaller probability in a row is left out of the row's targets."""
+"""A class with a smaller probability in a row is left out of the row's targets, unless it is the
+most probable class of the row, or the row is the most probable one of the class."""
 
 
 def repeat_by_class(
@@ -33,7 +34,11 @@ def repeat_by_class(
     weights : float64 array
         Their weights, with sum 1 in every row.
     """
-    kept = np.where(probability >= LEAST_PROBABILITY, probability, 0.0)
-    kept /= kept.sum(axis=1, keepdims=True)
+    n_rows, n_classes = probability.shape
+    kept = probability >= LEAST_PROBABILITY
+    kept[np.arange(n_rows), probability.argmax(axis=1)] = True
+    kept[probability.argmax(axis=0), np.arange(n_classes)] = True  # every class has a row
+    share = np.where(kept, np.maximum(probability, np.finfo(np.float64).eps), 0.0)
+    share /= share.sum(axis=1, keepdims=True)
     rows, classes = np.nonzero(kept)
-    return rows, classes, kept[rows, classes]
+    return rows, classes, share[rows, classes]

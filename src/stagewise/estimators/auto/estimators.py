@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import scipy.sparse
 from sklearn.utils import _safe_indexing
 
 from stagewise.estimators.auto.base import BaseAuto
 from stagewise.estimators.auto.distillation import repeat_by_class
-from stagewise.estimators.bases.classifier import ClassifierPredictions
-from stagewise.estimators.bases.regressor import RegressorPredictions
+from stagewise.estimators.bases.classifier import ClassifierPredictions, make_class_loss
+from stagewise.estimators.bases.regressor import RegressionLossParameters, RegressorPredictions
 from stagewise.estimators.bases.tree_attributes import TreeAttributes
 from stagewise.estimators.gradient_boosting_classifier import GradientBoostingClassifier
 from stagewise.estimators.gradient_boosting_regressor import GradientBoostingRegressor
+from stagewise.losses import Loss
 from stagewise.validation.parameters import suggests_names
 
 __all__ = ["AutoClassifier", "AutoRegressor"]
@@ -22,13 +25,13 @@ DISTILLED = 200
 """The number of rounds of a distilled model, by default."""
 
 
-class AutoRegressor(RegressorPredictions, TreeAttributes, BaseAuto):
+class AutoRegressor(RegressorPredictions, RegressionLossParameters, TreeAttributes, BaseAuto):
     """A regression model that chooses its own configuration, in the time that you allow.
 
     Several configurations of gradient boosting are fitted to folds of the rows. Their predictions
     for held-out rows choose weights, and each configuration with a weight is fitted to all rows.
     The result is the weighted sum of these models, which is one additive model of trees: one file,
-    one fingerprint, exact explanations.
+    one fingerprint. See docs/auto.md.
 
     Parameters
     ----------
@@ -105,7 +108,12 @@ random_state, n_jobs, quantile
         self.quantile = quantile
 
     def distill(
-        self, X: Any, *, n_estimators: int = DISTILLED, **parameters: Any
+        self,
+        X: Any,
+        sample_weight: Any = None,
+        *,
+        n_estimators: int | str = DISTILLED,
+        **parameters: Any,
     ) -> GradientBoostingRegressor:
         """Return a small model that is fitted to the predictions of this one.
 
@@ -116,17 +124,16 @@ random_state, n_jobs, quantile
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
             The training rows, or any others: targets are not needed.
-        n_estimators : int, default=200
+        sample_weight : array-like of shape (n_rows,) or None
+            The weights of the rows.
+        n_estimators : int or "auto", default=200
             The number of rounds.
         **parameters
             Further parameters of `GradientBoostingRegressor`.
         """
-        small = GradientBoostingRegressor(
-            **{**self._shared(), "loss": "squared_error", "quantile": None},
-            n_estimators=n_estimators,
-            **parameters,
-        )
-        return small.fit(X, self.predict(X))
+        own = {**self._shared(), "loss": "squared_error", "quantile": None}
+        small = GradientBoostingRegressor(**{**own, "n_estimators": n_estimators, **parameters})
+        return small.fit(X, self.predict(X), sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -202,8 +209,16 @@ feature_names_in_, fit_report_
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
+        return make_class_loss(self.loss, classes, type(self).__name__)
+
     def distill(
-        self, X: Any, *, n_estimators: int = DISTILLED, **parameters: Any
+        self,
+        X: Any,
+        sample_weight: Any = None,
+        *,
+        n_estimators: int | str = DISTILLED,
+        **parameters: Any,
     ) -> GradientBoostingClassifier:
         """Return a small model that is fitted to the probabilities of this one.
 
@@ -211,16 +226,20 @@ feature_names_in_, fit_report_
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
             The training rows, or any others: classes are not needed.
-        n_estimators : int, default=200
+        sample_weight : array-like of shape (n_rows,) or None
+            The weights of the rows.
+        n_estimators : int or "auto", default=200
             The number of rounds.
         **parameters
             Further parameters of `GradientBoostingClassifier`.
         """
         rows, classes, weight = repeat_by_class(self.predict_proba(X))
-        small = GradientBoostingClassifier(
-            **{**self._shared(), "loss": "log_loss", "class_weight": None},
-            n_estimators=n_estimators,
-            **parameters,
-        )
+        if sample_weight is not None:
+            weight = weight * np.asarray(sample_weight, dtype=np.float64)[rows]
+        own = {**self._shared(), "loss": "log_loss", "class_weight": None}
+        small = GradientBoostingClassifier(**{**own, "n_estimators": n_estimators, **parameters})
         labels = np.asarray(self.classes_)[classes]
-        return small.fit(_safe_indexing(X, rows), labels, sample_weight=weight)
+        table = X.tocsr() if scipy.sparse.issparse(X) else X
+        # The copies of a row must not be on both sides of a fold.
+        groups = rows if small.n_estimators == "auto" else None
+        return small.fit(_safe_indexing(table, rows), labels, weight, groups=groups)

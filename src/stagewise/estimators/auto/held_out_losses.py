@@ -20,19 +20,22 @@ class HeldOutLosses:
     Attributes
     ----------
     values : float64 array
-        The loss of every training row, in units of the target; NaN: the row was not held out.
+        The loss of every training row; NaN: the row was not held out.
     weight : float64 array
         The weights of the rows.
+    unit : float
+        The factor from these losses to those of the target.
     """
 
     values: Vector
     weight: Vector
+    unit: float = 1.0
 
     @property
     def mean(self) -> float:
         """The weighted mean; NaN if no row was held out."""
         share, known = self._shares()
-        return float(share @ known) if len(known) else math.nan
+        return self.unit * float(share @ known) if len(known) else math.nan
 
     @property
     def standard_error(self) -> float:
@@ -40,11 +43,11 @@ class HeldOutLosses:
         share, known = self._shares()
         if not len(known):
             return math.nan
-        return float(np.sqrt(np.sum(share**2 * (known - share @ known) ** 2)))
+        return self.unit * float(np.sqrt(np.sum(share**2 * (known - share @ known) ** 2)))
 
     def minus(self, other: HeldOutLosses) -> HeldOutLosses:
         """Return the differences of the rows that both have."""
-        return HeldOutLosses(self.values - other.values, self.weight)
+        return HeldOutLosses(self.values - other.values, self.weight, self.unit)
 
     def _shares(self) -> tuple[Vector, Vector]:
         held = ~np.isnan(self.values)

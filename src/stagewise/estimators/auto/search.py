@@ -30,6 +30,7 @@ from stagewise.training.reading.folds import Folds, refit_rounds
 from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.results import CrossFit, FitResult
 from stagewise.training.specs import BoostingSpec, FitContext
+from stagewise.validation.messages import collect_warnings, warn_caller
 
 __all__ = ["AutoSpec", "Search", "Trial", "search"]
 
@@ -37,6 +38,8 @@ Vector = npt.NDArray[np.float64]
 
 SEARCH_SHARE = 0.6
 """The share of the time limit after which no more candidates are fitted to folds."""
+INTERRUPTED, LIMIT = "interrupted", "time_limit of"
+"""The reasons why a search ends early."""
 SAFETY = 1.2
 """The factor by which a fit to all rows may take longer than estimated."""
 
@@ -79,8 +82,8 @@ class Trial:
         Their models.
     oof_scores : float64 array of shape (n_rows, n_outputs)
         The scores of held-out rows; NaN for others.
-    seconds : float
-        The time of these fits.
+    seconds, refit_time : float
+        The time of these fits, and that of the fit to all rows.
     weight : float
         Its weight in the sum.
     refit : FitResult or None
@@ -95,6 +98,7 @@ class Trial:
     folds: Folds = field(default_factory=list)
     fits: list[CrossFit] = field(default_factory=list)
     seconds: float = 0.0
+    refit_time: float = 0.0
     weight: float = 0.0
     refit: FitResult | None = None
     losses: HeldOutLosses | None = None
@@ -126,7 +130,7 @@ class Trial:
 
     @property
     def rounds(self) -> int:
-        """The number of rounds of the model of all rows."""
+        """The number of rounds of the model of all rows, or the mean of those of the folds."""
         if self.refit is not None:
             return self.refit.rounds_run
         counts = [(fit.best_round, len(fit.models)) for fit in self.fits]
@@ -200,14 +204,19 @@ class Search:
 
     def run(self) -> SearchResult:
         """Return the model, and what the search has found."""
-        if self.data.folds is None:
-            return self._fit_one()
+        with collect_warnings() as collected:
+            result = self._fit_one() if self.data.folds is None else self._search(self.data.folds)
+        for message, category in dict.fromkeys(collected):  # each once, not for every candidate
+            warn_caller(message, category)
+        return result
+
+    def _search(self, folds: Folds) -> SearchResult:
         try:
-            self._race(self.data.folds)
+            self._race(folds)
         except KeyboardInterrupt:
             if not any(trial.fits for trial in self.trials):
                 raise
-            self.stop_reason = "interrupted"
+            self.stop_reason = INTERRUPTED
         chosen = self._weigh()
         self._refit(chosen)
         return self._result(chosen)
@@ -216,9 +225,9 @@ class Search:
 
     def _fit_one(self) -> SearchResult:
         """Fit the first candidate; no row can be held out."""
-        trial = self.trials[0]
+        trial, begin = self.trials[0], time.perf_counter()
         trial.refit = train_boosting(trial.spec, self.loss, self.data, self.context)
-        trial.weight = 1.0
+        trial.weight, trial.refit_time = 1.0, time.perf_counter() - begin
         return SearchResult(**vars(trial.refit), trials=(trial,))
 
     def _race(self, folds: Folds) -> None:
@@ -230,7 +239,7 @@ class Search:
                 break
             for trial in self.left:
                 if not self._has_time(trial, len(run)):
-                    self.stop_reason = f"time_limit of {self.spec.time_limit:g} s"
+                    self.stop_reason = f"{LIMIT} {self.spec.time_limit:g} s"
                     return
                 self._fit_folds(trial, run)
             first += len(run)
@@ -247,12 +256,18 @@ class Search:
             self.context,
         )
         trial.add(folds, fit, time.perf_counter() - begin)
+        self._note_limit(fit.stop_reason)
         trial.losses = self._losses(trial.oof_scores)
         self._lines.show(
             f"{trial.name}: loss {trial.mean_loss:.6g} of "
             f"{len(trial.folds)} folds, {fit.best_round} rounds{self._remaining()}",
             last=True,
         )
+
+    def _note_limit(self, reason: str) -> None:
+        """Note that the time limit has ended a fit."""
+        if reason.startswith(LIMIT):
+            self.stop_reason = f"{LIMIT} {self.spec.time_limit:g} s"
 
     def _weigh(self) -> list[Trial]:
         """Set the weights of the trials that are left; return those with a weight."""
@@ -272,10 +287,12 @@ class Search:
         """Fit the chosen candidates to all rows, as long as there is time."""
         n_rows, data = len(self._y), replace(self.data, folds=None)
         for trial in chosen:
-            left = self._seconds_left()
-            if self.stop_reason == "interrupted" or left < SAFETY * trial.refit_seconds(n_rows):
-                self.stop_reason = self.stop_reason or f"time_limit of {self.spec.time_limit:g} s"
+            if self.stop_reason == INTERRUPTED:
                 return
+            if self._seconds_left() < SAFETY * trial.refit_seconds(n_rows):
+                self.stop_reason = f"{LIMIT} {self.spec.time_limit:g} s"
+                continue
+            begin = time.perf_counter()
             rounds = refit_rounds(trial.rounds, trial.folds, n_rows)
             stopping = replace(
                 trial.spec.stopping, n_estimators=rounds, time_limit=self.spec.time_limit
@@ -285,8 +302,10 @@ class Search:
                     replace(trial.spec, stopping=stopping), self.loss, data, self.context
                 )
             except KeyboardInterrupt:
-                self.stop_reason = "interrupted"
+                self.stop_reason = INTERRUPTED
                 return
+            self._note_limit(trial.refit.stop_reason)
+            trial.refit_time = time.perf_counter() - begin
             self._lines.show(
                 f"{trial.name}: weight {trial.weight:.2g}, {rounds} rounds of all rows"
                 f"{self._remaining()}",
@@ -333,8 +352,8 @@ class Search:
         """Return the losses of the rows that have scores."""
         known = np.flatnonzero(~np.isnan(oof_scores[:, 0]))
         values = np.full(len(oof_scores), np.nan)
-        values[known] = self._unit * self._row_losses(oof_scores[known], known)
-        return HeldOutLosses(values, self._weights(np.arange(len(values))))
+        values[known] = self._row_losses(oof_scores[known], known)
+        return HeldOutLosses(values, self._weights(np.arange(len(values))), self._unit)
 
     def _weights(self, rows: npt.NDArray[np.intp]) -> Vector:
         weight = self.data.train.weight

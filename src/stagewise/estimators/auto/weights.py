@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
+from stagewise.estimators.auto.held_out_losses import HeldOutLosses
+
 __all__ = ["choose_factor", "choose_weights"]
 
 Vector = npt.NDArray[np.float64]
@@ -77,8 +79,5 @@ def choose_factor(score: Vector, losses: RowLosses, weight: Vector) -> float:
         method="bounded",
     )
     factor = float(np.exp(found.x))
-    gain = losses(score) - losses(factor * score)
-    mean = float(np.average(gain, weights=weight))
-    share = weight / weight.sum()
-    error = float(np.sqrt(np.sum(share**2 * (gain - mean) ** 2)))
-    return factor if mean > error else 1.0
+    gain = HeldOutLosses(losses(score) - losses(factor * score), weight)
+    return factor if gain.mean > gain.standard_error else 1.0
