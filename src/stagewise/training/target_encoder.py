@@ -168,10 +168,10 @@ class TargetEncoder:
 
 def chosen_encoding(mode: str, features: Any, n_outputs: int) -> str:
     """Return how a mode encodes the categories of these features: "sets" or "target"."""
-    least = {"sets": np.inf, "target": FEW, "auto": MANY}[mode]
-    too_many = mode == "auto" and n_outputs > MAX_OUTPUTS
-    encodes = max(features.n_categories_per_feature(), default=0) > least and not too_many
-    return "target" if encodes else "sets"
+    if mode == "sets" or (mode == "auto" and n_outputs > MAX_OUTPUTS):
+        return "sets"
+    most = max(features.n_categories_per_feature(), default=0)
+    return "target" if most > (FEW if mode == "target" else MANY) else "sets"
 
 
 def few_cuts(codings: list[Any], first: int) -> list[Any]:
