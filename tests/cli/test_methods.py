@@ -61,3 +61,26 @@ def test_unsupported_tasks_of_a_method_are_errors(run, tmp_path):
     code, _, err = run("train", "train.csv", "--target", "price", "--method", "magic")
     assert code == 2
     assert "magic" in err
+
+
+def test_an_automatic_model_prints_its_leaderboard(run, tmp_path):
+    path = tmp_path / "auto.stgw"
+    words = ("train", "train.csv", "--target", "price", "--drop-text", "--auto", "--model", path)
+    code, out, err = run(*words, "--quality", "3", "--time-limit", "60")
+    assert code == 0, err
+    assert "Leaderboard" in out
+    assert "fitted model" in out
+    model = stagewise.load(path)
+    assert (type(model).__name__, model.quality, model.time_limit) == ("AutoRegressor", 3, 60.0)
+    code, out, _ = run(*words, "--quality", "2", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["method"] == "auto"
+    assert [row["name"] for row in found["leaderboard"]] == ["fitted model", "default"]
+    assert run("show", path)[0] == 0
+
+
+def test_one_method_is_given(run):
+    code, _, err = run("train", "train.csv", "--target", "price", "--method", "forest", "--auto")
+    assert code == 2
+    assert "not allowed with" in err
