@@ -105,12 +105,17 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
                 "groups was passed, but quality=1 holds no rows out. Set a higher quality."
             )
 
-    def _check_data(
-        self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
-    ) -> None:
-        """Make the specifications of the candidates that are possible with these data."""
-        self._specs: dict[str, BoostingSpec] = {}
-        self._left_out: dict[str, str] = {}
+    def _resolve(
+        self, params: dict[str, Any], data: TrainingData | None = None, loss: Loss | None = None
+    ) -> dict[str, Any]:
+        """Return the parameters with the candidates that are possible with these data.
+
+        "specs" has their specifications by name, "left_out" the reasons why others are impossible.
+        """
+        assert data is not None
+        assert loss is not None
+        specs: dict[str, BoostingSpec] = {}
+        left_out: dict[str, str] = {}
         for candidate in self._plan().candidates:
             own = candidate.for_features(data.features, loss.n_outputs)
             if own is None:
@@ -118,16 +123,22 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
             try:
                 spec = self._spec_of(own.parameters, params, data, loss)
             except InvalidParameterError as error:
-                if not self._specs:  # the default is possible unless a parameter is wrong
+                if not specs:  # the default is possible unless a parameter is wrong
                     raise
-                self._left_out[own.name] = str(error)
+                left_out[own.name] = str(error)
                 continue
-            first, learner = next(iter(self._specs.values()), spec), spec.learner
+            first, learner = next(iter(specs.values()), spec), spec.learner
             linear = isinstance(learner, TreeAdapter) and learner.linear_l2 is not None
             if first.learner.vector_leaves and linear:
-                self._left_out[own.name] = VECTOR_LEAVES
+                left_out[own.name] = VECTOR_LEAVES
             else:
-                self._specs[own.name] = spec
+                specs[own.name] = spec
+        return {**params, "specs": specs, "left_out": left_out}
+
+    def _check_data(
+        self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
+    ) -> None:
+        """Do nothing: each candidate was checked."""
 
     def _spec_of(
         self, parameters: Mapping[str, Any], params: dict[str, Any], data: TrainingData, loss: Loss
@@ -148,7 +159,7 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         return {name: own[name] for name in SHARED if name in own and name in known}
 
     def _spec(self, params: dict[str, Any], hold_out: HoldOutSpec) -> AutoSpec:
-        return AutoSpec(self._plan(), self._specs, params["time_limit"], params["verbose"])
+        return AutoSpec(self._plan(), params["specs"], params["time_limit"], params["verbose"])
 
     def _train(
         self,
@@ -173,12 +184,10 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         self.leaderboard_ = _leaderboard(result)
         tried = {trial.name for trial in result.trials}
         reason = result.stop_reason if data.folds is not None else "no row was held out"
-        late = {name: reason for name in self._specs if name not in tried}
-        left_out = self._left_out | late
-        del self._specs, self._left_out  # of this fit only
+        late = {name: reason for name in params["specs"] if name not in tried}
         return {
             "quality": params["quality"],
-            "candidates_left_out": left_out,
+            "candidates_left_out": params["left_out"] | late,
             "score_factor": result.factor,
             "refitted": all(t.refit is not None for t in result.trials if t.weight),
         }
