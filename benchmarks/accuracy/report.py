@@ -22,6 +22,10 @@ __all__ = ["Results", "compare", "strata", "write_report"]
 Figures = Mapping[str, Mapping[str, Any]]
 EQUAL = 1e-9
 """Losses that differ by less than this share are a tie, which is half a win."""
+AUTO = "stagewise-q4"
+"""The automatic model that is compared with all others."""
+RANKED = 0.9
+"""Contenders with at least this share of the tables are ranked."""
 NOISE_FREE = {"regression": 0.12, "binary": 0.02, "multiclass": 0.02}
 """A table is almost noise-free if the best loss of all contenders is below this."""
 
@@ -90,8 +94,11 @@ def compare(one: Figures, other: Figures, tables: Sequence[str] | None = None) -
             continue
         means = [np.mean([losses[name][s] for s in shared]) for losses in (mine, theirs)]
         ratios[name] = float(means[0] / means[1])
-        seconds = [np.mean([f[f"{name}/{s}"]["fit_seconds"] for s in shared]) for f in (one, other)]
-        times.append(seconds[0] / seconds[1])
+        pairs = [[f[f"{name}/{s}"]["fit_seconds"] for f in (one, other)] for s in shared]
+        timed = [pair for pair in pairs if None not in pair]
+        if timed:
+            seconds = np.mean(timed, axis=0)
+            times.append(float(seconds[0] / seconds[1]))
     return Comparison(ratios, float(np.exp(np.mean(np.log(times)))) if times else float("nan"))
 
 
@@ -119,8 +126,10 @@ def strata(results: Results) -> dict[str, list[str]]:
 
 
 def mean_ranks(figures: Mapping[str, Figures]) -> dict[str, float]:
-    """Return the mean rank of each contender over the tables that all have."""
+    """Return the mean ranks of the contenders with most tables, over the tables that they share."""
     losses = {c: _losses(f) for c, f in figures.items()}
+    most = max(map(len, losses.values()))
+    losses = {c: own for c, own in losses.items() if len(own) >= RANKED * most}
     shared = set.intersection(*(set(own) for own in losses.values()))
     table = [[np.mean(list(losses[c][t].values())) for c in losses] for t in sorted(shared)]
     ranks = np.mean([rankdata(row) for row in table], axis=0)
@@ -144,20 +153,21 @@ def _comparison_lines(results: Results, mine: str) -> list[str]:
 
 
 def _test_lines(figures: Mapping[str, Figures], mine: str) -> list[str]:
-    ranks = mean_ranks(figures)
+    ranks = {c: f"{rank:.2f}" for c, rank in mean_ranks(figures).items()}
     lines = [
-        "| contender | mean rank | wins of Stagewise | geo. mean | sign test | Wilcoxon | time |",
+        f"| contender | mean rank | wins of {mine} | geo. mean | sign test | Wilcoxon | time |",
         "|---|---|---|---|---|---|---|",
-        f"| **{mine}** | {ranks[mine]:.2f} | | | | | |",
+        f"| **{mine}** | {ranks.get(mine, '–')} | | | | | |",
     ]
     for contender, own in figures.items():
         if contender == mine:
             continue
         c = compare(figures[mine], own)
-        share = c.wins / len(c.ratios)
+        share, time = c.wins / len(c.ratios), c.time_ratio
         lines.append(
-            f"| {contender} | {ranks[contender]:.2f} | {c.wins:g} of {len(c.ratios)} ({share:.0%}) "
-            f"| {c.geometric_mean:.3f} | {c.sign_p:.2g} | {c.wilcoxon_p:.2g} | {c.time_ratio:.2f} |"
+            f"| {contender} | {ranks.get(contender, '–')} "
+            f"| {c.wins:g} of {len(c.ratios)} ({share:.0%}) | {c.geometric_mean:.3f} "
+            f"| {c.sign_p:.2g} | {c.wilcoxon_p:.2g} | {'–' if np.isnan(time) else f'{time:.2f}'} |"
         )
     return lines
 
@@ -186,12 +196,13 @@ def write_report(folder: Path, mine: str = "stagewise") -> Path:
         "mean squared error in standard deviations of the target, mean of the splits (75 % of the",
         "rows for training, at most 12,000 rows a table). Each cell: wins of Stagewise, and the",
         "geometric mean of the loss ratios; below 1 is better. Time: geometric mean of fit times,",
-        "Stagewise divided by the other, one thread each.",
+        "Stagewise divided by the other, one thread each; only times without other work count.",
         "",
         f"Versions: {versions}.",
         "",
         *_test_lines(figures, mine),
         "",
+        *(["## Automatic models", "", *_test_lines(figures, AUTO), ""] if AUTO in figures else []),
         "## By strata",
         "",
         *_comparison_lines(results, mine),

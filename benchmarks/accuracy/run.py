@@ -32,11 +32,14 @@ MOST_ROWS = 12_000
 
 @dataclass(frozen=True)
 class Figure:
-    """The loss of a contender on a split of a table, and its times in seconds."""
+    """The loss of a contender on a split of a table, and its times in seconds.
+
+    A time is None if other work ran on the machine.
+    """
 
     loss: float
-    fit_seconds: float
-    predict_seconds: float
+    fit_seconds: float | None
+    predict_seconds: float | None
     version: str
 
 
