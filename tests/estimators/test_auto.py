@@ -26,6 +26,7 @@ from stagewise.estimators.auto.distillation import repeat_by_class
 from stagewise.estimators.auto.leaderboard import HEADINGS
 from stagewise.estimators.auto.search import Trial
 from stagewise.estimators.auto.weights import choose_factor, choose_weights
+from stagewise.inspection.quality import learning_curves
 from stagewise.training.results import CrossFit
 
 BOTH = pytest.mark.parametrize("kind", [AutoRegressor, AutoClassifier])
@@ -147,6 +148,11 @@ def test_a_file_keeps_the_model_and_the_leaderboard(kind, fitted, table, tmp_pat
     assert loaded.recipe() == model.recipe()
     np.testing.assert_array_equal(loaded.predict(table.X), model.predict(table.X))
     assert pickle.loads(pickle.dumps(model)).leaderboard_ == model.leaderboard_
+
+
+def test_a_sum_of_models_has_no_learning_curves(fitted):
+    with pytest.raises(ValueError, match="sum of models.*leaderboard_"):
+        learning_curves(fitted[AutoRegressor])
 
 
 # ---- laws ----------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from stagewise.bagging.base import BaseBagging
+from stagewise.estimators.auto.base import BaseAuto
 from stagewise.estimators.bases.forest import BaseForest
 from stagewise.estimators.bases.scores import ModelScores
 from stagewise.estimators.bases.tree import BaseDecisionTree
@@ -123,6 +124,11 @@ def learning_curves(estimator: Any) -> LearningCurves:
         gained, first = np.nancumsum(improvement), int(np.argmax(known))
         out_of_bag = np.where(known, train[first] + gained[first] - gained, np.nan)
     if train is None and validation is None and out_of_bag is None:
+        if isinstance(estimator, BaseAuto):
+            raise ValueError(
+                f"This {kind} is a sum of models, which has no losses of rounds. Use its "
+                "leaderboard_, which has the losses of held-out rows."
+            )
         raise ValueError(
             f"This {kind} recorded no losses. Fit it with oob_score=True or pass X_val and "
             "y_val to fit."
