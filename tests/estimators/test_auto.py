@@ -151,7 +151,7 @@ def test_a_file_keeps_the_model_and_the_leaderboard(kind, fitted, table, tmp_pat
 
 
 def test_a_sum_of_models_has_no_learning_curves(fitted):
-    with pytest.raises(ValueError, match="sum of models.*leaderboard_"):
+    with pytest.raises(ValueError, match=r"sum of models.*leaderboard_"):
         learning_curves(fitted[AutoRegressor])
 
 
