@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,13 +30,16 @@ from stagewise.estimators.auto.weights import choose_factor, choose_weights
 from stagewise.inspection.quality import learning_curves
 from stagewise.training.results import CrossFit
 
+ROWS = 120
 BOTH = pytest.mark.parametrize("kind", [AutoRegressor, AutoClassifier])
 DEFAULT = {AutoRegressor: GradientBoostingRegressor, AutoClassifier: GradientBoostingClassifier}
 
 
 @pytest.fixture(scope="module")
 def table():
-    return make_table(120)
+    whole = make_table(ROWS)
+    noise = np.random.default_rng(0).normal(size=ROWS) * whole.number.std() / 2
+    return replace(whole, number=whole.number + noise)  # so that few rounds are enough
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +95,9 @@ def test_quality_three_is_the_best_candidate(kind, table):
     assert rows[0].loss == min(row.loss for row in rows) == model.leaderboard_[0].loss
 
 
-@BOTH
-@pytest.mark.parametrize("quality", [4, 5])
+@pytest.mark.parametrize(
+    ("kind", "quality"), [(AutoRegressor, 4), (AutoClassifier, 4), (AutoRegressor, 5)]
+)
 def test_the_sum_is_not_worse_than_its_members_on_held_out_rows(kind, quality, table):
     model = kind(quality=quality).fit(table.X, target(kind, table))
     whole, *rows = model.leaderboard_
@@ -176,11 +181,11 @@ def test_rows_of_weight_zero_are_absent(kind, fitted, table):
 
 
 def test_groups_stay_together(table):
-    groups = np.arange(120) // 6
-    given = AutoRegressor(quality=3, cv=GroupKFold(5)).fit(table.X, table.number, groups=groups)
-    assert given.leaderboard_[0].folds == 5
+    groups = np.arange(ROWS) // 4
+    given = AutoRegressor(quality=3, cv=GroupKFold(2)).fit(table.X, table.number, groups=groups)
+    assert given.leaderboard_[0].folds == 2
     # A feature that is the group: with rows of a group on both sides it predicts the target.
-    noise = np.random.default_rng(0).normal(size=20)[groups]
+    noise = np.random.default_rng(0).normal(size=ROWS // 4)[groups]
     X = groups[:, None].astype(float)
     together = AutoRegressor(quality=2).fit(X, noise, groups=groups)
     apart = AutoRegressor(quality=2).fit(X, noise)
@@ -189,8 +194,8 @@ def test_groups_stay_together(table):
 
 def test_folds_in_the_order_of_time_are_used(table):
     model = AutoRegressor(quality=4, cv=TimeSeriesSplit(3)).fit(table.X, table.number)
-    assert np.isnan(model.oof_prediction_[:30]).all()
-    assert np.isfinite(model.oof_prediction_[30:]).all()
+    assert np.isnan(model.oof_prediction_[: ROWS // 4]).all()
+    assert np.isfinite(model.oof_prediction_[ROWS // 4 :]).all()
 
 
 # ---- limits and interrupts -----------------------------------------------------------------------
@@ -250,7 +255,7 @@ def test_many_classes_have_no_linear_leaves():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(300, 4))
     y = np.clip((2 * X[:, 0] + 6).round(), 0, 11).astype(int)
-    model = AutoClassifier(n_jobs=1).fit(X, y)
+    model = AutoClassifier(n_jobs=1, cv=2).fit(X, y)
     assert "value for each class" in model.fit_report_["candidates_left_out"]["linear leaves"]
     assert model.score(X, y) > 0.7
 
@@ -271,7 +276,7 @@ def test_the_encoding_of_categories_that_is_not_the_default_is_tried(n_categorie
     assert len({*losses}) == len(losses)
 
 
-@pytest.mark.parametrize("unit", [1e-50, 1e50])
+@pytest.mark.parametrize("unit", [2.0**-160, 2.0**160])
 def test_the_unit_of_the_target_changes_the_leaderboard_by_its_square(table, unit):
     plain = AutoRegressor(quality=2).fit(table.X, table.number).leaderboard_[0]
     other = AutoRegressor(quality=2).fit(table.X, unit * table.number).leaderboard_[0]
@@ -284,7 +289,7 @@ def test_few_rows_and_one_class_have_no_search(table):
     assert np.isnan(few.leaderboard_[0].loss)
     assert {*few.fit_report_["candidates_left_out"].values()} == {"no row was held out"}
     with pytest.warns(UserWarning, match="only one class") as caught:
-        one = AutoClassifier().fit(table.X, np.zeros(120, dtype=int))
+        one = AutoClassifier().fit(table.X, np.zeros(ROWS, dtype=int))
     assert len(caught) == 1
     assert (one.predict(table.X) == 0).all()
 
@@ -308,7 +313,7 @@ def test_quality_must_be_one_to_five(table):
     with pytest.raises(stagewise.InvalidParameterError, match="'quality' of AutoRegressor"):
         AutoRegressor(quality=6).fit(table.X, table.number)
     with pytest.raises(ValueError, match="quality=1 holds no rows out"):
-        AutoRegressor(quality=1).fit(table.X, table.number, groups=np.arange(120))
+        AutoRegressor(quality=1).fit(table.X, table.number, groups=np.arange(ROWS))
     assert "weighted sum of" in AutoRegressor().recipe()
     with pytest.raises(stagewise.InvalidParameterError, match="quality"):
         AutoRegressor(quality=9).recipe()
@@ -395,9 +400,9 @@ def test_a_distilled_model_is_small_and_predicts_almost_the_same(kind, fitted, t
         assert np.abs(difference).mean() < 0.1
     with_seed = model.distill(table.X, n_estimators=3, random_state=5, learning_rate=0.3)
     assert with_seed.random_state == 5
-    weight = np.repeat([1.0, 0.0], 60)
+    weight = np.repeat([1.0, 0.0], ROWS // 2)
     some = model.distill(table.X, weight, n_estimators=3)
-    assert some.fingerprint() == model.distill(table.X[:60], n_estimators=3).fingerprint()
+    assert some.fingerprint() == model.distill(table.X[: ROWS // 2], n_estimators=3).fingerprint()
 
 
 def test_a_distilled_classifier_has_all_classes():
@@ -414,11 +419,11 @@ def test_a_distilled_classifier_has_all_classes():
 def test_rows_that_several_folds_hold_out_have_the_mean_of_their_scores(table):
     whole = AutoRegressor(quality=2, cv=RepeatedKFold(n_splits=3, n_repeats=2, random_state=0))
     whole.fit(table.X, table.number)
-    trial = Trial("one", None, np.full((120, 1), np.nan))
-    scores = np.random.default_rng(0).normal(size=(6, 120, 1))
-    folds = [(np.arange(0), held) for held in np.split(np.arange(120), 3)] * 2
+    trial = Trial("one", None, np.full((ROWS, 1), np.nan))
+    scores = np.random.default_rng(0).normal(size=(6, ROWS, 1))
+    folds = [(np.arange(0), held) for held in np.array_split(np.arange(ROWS), 3)] * 2
     for number, fold in enumerate(folds):
-        own = np.full((120, 1), np.nan)
+        own = np.full((ROWS, 1), np.nan)
         own[fold[1]] = scores[number, fold[1]]
         trial.add([fold], CrossFit([], own, 1, ""), 0.0)
     expected = np.concatenate(

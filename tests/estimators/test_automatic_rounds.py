@@ -251,10 +251,14 @@ def test_the_message_for_groups_without_folds_has_the_remedy(table):
 
 def test_every_fold_has_positive_targets():
     X, y = make_table(120).X, (np.arange(120) == 3) * 1.0
-    model = GradientBoostingRegressor(loss="poisson").fit(X, y)
+    model = GradientBoostingRegressor(loss="poisson", learning_rate=0.3, n_iter_no_change=5).fit(
+        X, y
+    )
     assert model.predict(X).min() > 0
     groups = np.arange(120) // 12  # the positive one is in one group
-    GradientBoostingRegressor(loss="poisson").fit(X, y, groups=groups)
+    GradientBoostingRegressor(loss="poisson", learning_rate=0.3, n_iter_no_change=5).fit(
+        X, y, groups=groups
+    )
 
 
 def test_one_class_holds_nothing_out(table):
@@ -400,9 +404,10 @@ def test_several_targets(table):
 def test_a_sparse_matrix():
     dense = make_table(300, missing=False).X * (np.arange(5) % 2)
     y = dense[:, 1] + dense[:, 3]
-    model = GradientBoostingRegressor().fit(scipy.sparse.csr_matrix(dense), y)
+    fast = {"learning_rate": 0.3}
+    model = GradientBoostingRegressor(**fast).fit(scipy.sparse.csr_matrix(dense), y)
     np.testing.assert_array_equal(
-        model.predict(dense), GradientBoostingRegressor().fit(dense, y).predict(dense)
+        model.predict(dense), GradientBoostingRegressor(**fast).fit(dense, y).predict(dense)
     )
 
 
