@@ -291,7 +291,8 @@ def test_an_invalid_value_is_refused_by_name(name, few):
 @pytest.mark.filterwarnings("ignore:.* rows are in the bag of every tree:UserWarning")
 def test_a_limit_value_is_accepted(name, few):
     for kind in kinds_with(name):
-        short = {"n_estimators": 3} if "n_estimators" in inspect.signature(kind).parameters else {}
+        own = inspect.signature(kind).parameters
+        short = {n: v for n, v in (("n_estimators", 3), ("quality", 1)) if n in own}
         case = CASES[name]
         params = {**short, **_of(kind, case.beside), name: _of(kind, case.edge)}
         if params.get("sampling") == "folds":
