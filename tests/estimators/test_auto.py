@@ -28,6 +28,7 @@ from stagewise.estimators.auto.leaderboard import HEADINGS
 from stagewise.estimators.auto.search import Trial
 from stagewise.estimators.auto.weights import choose_factor, choose_weights
 from stagewise.inspection.quality import learning_curves
+from stagewise.model.file.format import write_model
 from stagewise.training.results import CrossFit
 
 ROWS = 120
@@ -431,3 +432,11 @@ def test_rows_that_several_folds_hold_out_have_the_mean_of_their_scores(table):
     )
     np.testing.assert_allclose(trial.oof_scores, expected)
     assert np.isfinite(whole.oof_prediction_).all()
+
+
+@pytest.mark.parametrize("rows", [1, [1], [{"name": "x"}], [{"other": 1}]], ids=str)
+def test_a_damaged_leaderboard_in_a_file_is_refused(rows, fitted, tmp_path):
+    model, path = fitted[AutoRegressor], tmp_path / "damaged.stgw"
+    write_model(path, model.model_, {**model._notes(), "leaderboard": rows})
+    with pytest.raises(stagewise.ModelFormatError):
+        stagewise.load(path)

@@ -220,13 +220,12 @@ def _uses_validation_rows(estimator: Any) -> bool:
 
 def _divides_rows(estimator: Any) -> bool:
     """Return whether `fit` divides its rows into folds, which keep groups together."""
+    if not has_fit_parameter(estimator, "groups"):
+        return False
     params = estimator.get_params(deep=False)
     stopping = params.get("early_stopping", False)
     automatic = stopping is False and params.get("n_estimators") == "auto"
-    searches = params.get("quality", 1) > 1
-    return has_fit_parameter(estimator, "groups") and (
-        automatic or searches or not isinstance(stopping, bool)
-    )
+    return automatic or params.get("quality", 1) != 1 or not isinstance(stopping, bool)
 
 
 def select_columns(X: Any, columns: Indices | None) -> Any:

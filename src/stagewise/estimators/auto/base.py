@@ -207,7 +207,7 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         plan, loss = self._plan(), self._make_loss(ANY_CLASSES)
         names = ", ".join(candidate.name for candidate in plan.candidates)
         own = isinstance(getattr(self, "loss", None), Loss)
-        text = f"{repr(loss) if own else loss.name} x {plan.word} {names}".replace("  ", " ")
+        text = f"{repr(loss) if own else loss.name} x {plan.combination} {names}".replace("  ", " ")
         if not plan.searches:
             return f"{text} with {PLAIN_ROUNDS} rounds x all rows{other_parameters(self, 'auto')}"
         folds = "a fifth of the rows or 5 folds" if plan.folds is None else f"{plan.folds} folds"
@@ -226,10 +226,8 @@ def _leaderboard(result: SearchResult) -> Leaderboard:
     """Return the rows of the leaderboard: the fitted model, and the trials."""
     trials, whole = result.trials, result.losses
     rounds = result.model.ensemble.n_rounds
-    seconds, folds = (
-        sum(t.seconds + t.refit_time for t in trials),
-        max(len(t.folds) for t in trials),
-    )
+    seconds = sum(t.seconds + t.refit_time for t in trials)
+    folds = max(len(t.folds) for t in trials)
     first = LeaderboardRow("fitted model", *_numbers(whole, whole), 1.0, folds, rounds, seconds)
     others = [
         LeaderboardRow(

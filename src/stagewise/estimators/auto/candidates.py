@@ -84,8 +84,8 @@ class Plan:
     searches: bool = True
 
     @property
-    def word(self) -> str:
-        """The way in which the candidates are combined; empty: there is one."""
+    def combination(self) -> str:
+        """How the candidates are combined, for `recipe`; empty: there is one."""
         if len(self.candidates) == 1:
             return ""
         return "weighted sum of" if self.members > 1 else "the best of"

@@ -94,7 +94,7 @@ class Leaderboard(Sequence[LeaderboardRow]):
     @classmethod
     def from_saved(cls, rows: Iterable[Mapping[str, Any]]) -> Leaderboard:
         """Return a leaderboard from the rows of `as_saved`."""
-        known = [{n: math.nan if v is None else v for n, v in row.items()} for row in rows]
+        known = [{n: math.nan if v is None else v for n, v in dict(row).items()} for row in rows]
         return cls(LeaderboardRow(**row) for row in known)  # type: ignore[arg-type]
 
     def records(self) -> list[dict[str, Any]]:

@@ -133,8 +133,7 @@ class FitMixin:
             stopping on.
         groups : array-like of shape (n_rows,) or None
             For early_stopping="cv" and n_estimators="auto": rows of one group are always in the
-            same fold. For
-            sampling="group": a round uses all rows of a group, or none.
+            same fold. For sampling="group": a round uses all rows of a group, or none.
 
         Returns
         -------
