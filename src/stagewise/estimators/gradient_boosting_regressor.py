@@ -87,9 +87,9 @@ class GradientBoostingRegressor(
     max_features : "auto", float, int, str, None or FeatureSampling, default="auto"
         The features that a node may use, drawn at random: a fraction (float), a number (int),
         "sqrt", "log2", "third", or None for all. "auto": 0.7, which makes trees differ and the
-        model generalise a little better; nodes of symmetric trees share a split, so these trees draw
-        0.7 for each depth if n_estimators="auto", otherwise all. `FeatureSampling` also draws
-        features for each tree and each depth. See docs/defaults.md.
+        model generalise a little better; nodes of symmetric trees share a split, so these draw 0.7
+        for each depth if n_estimators="auto", otherwise all. `FeatureSampling` also draws features
+        for each tree and each depth. See docs/defaults.md.
     subsample : float or "auto", default="auto"
         The fraction of the rows that a round uses, drawn anew in each round. "auto": 0.8 where
         `sampling` is MVS or draws groups, otherwise 1.
