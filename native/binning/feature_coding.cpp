@@ -13,6 +13,11 @@ double FeatureCoding::threshold(uint32_t last, uint32_t next) const {
                               : std::numeric_limits<double>::infinity();
 }
 
+uint32_t FeatureCoding::middle_cut(uint32_t last, uint32_t next) const {
+  if (!values.empty()) return last;  // threshold() is in the middle of the values
+  return next < bins() ? last + (next - 1 - last) / 2 : bins() - 1;
+}
+
 uint32_t FeatureCoding::code_below(double threshold) const {
   if (!values.empty()) {
     const auto above = std::upper_bound(values.begin(), values.end(), threshold);

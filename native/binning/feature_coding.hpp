@@ -41,6 +41,9 @@ struct FeatureCoding {
     if (categorical()) return static_cast<uint32_t>(first_category.size());
     return static_cast<uint32_t>(values.empty() ? cuts.size() + 1 : values.size());
   }
+  // The last code on the left of a split between rows with codes up to `last` and rows with codes
+  // from `next` on: in the middle of the codes without rows. All those cuts have the same gain.
+  uint32_t middle_cut(uint32_t last, uint32_t next) const;
   // The threshold between the codes up to `last` and the codes from `next` on; +inf: none is above.
   double threshold(uint32_t last, uint32_t next) const;
   // The last code on the left of the cut that is nearest to a threshold.

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reference.binning import middle_cuts
 from reference.linear_leaves import leaf_prediction
 from stagewise.trees.tree import NODE_ARRAYS, CategorySets, Tree
 
@@ -118,6 +119,8 @@ def candidates(problem: Problem, rows: Mask) -> Iterator[Split]:
         elif cuts.dtype == np.uint32:
             yield from category_candidates(problem, rows, feature, cuts)
             continue
+        else:
+            cuts = middle_cuts(cuts, x[rows & ~missing & (problem.weight > 0)])
         for missing_left in (False, True) if missing.any() else (False,):
             for cut in [*cuts, np.inf]:
                 left = rows & ((x <= cut) | (missing & missing_left))

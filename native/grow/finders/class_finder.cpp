@@ -164,8 +164,12 @@ ClassFinder::Candidate ClassFinder::scan_bins(const Scan& node, uint32_t feature
   if (only) in.within = {*only, *only + 1};
   Candidate candidate;
   candidate.result = kernels_.scan_classes(in, node.rules, sides);
-  candidate.bin = static_cast<uint32_t>(candidate.result.position);
-  candidate.next_bin = candidate.bin + 1;
+  if (candidate.result.score > kNoSplit) {
+    size_t next = candidate.result.position + 1;
+    while (next < sums.bins && !has_rows(sums, next)) ++next;
+    set_cut(bins_.coding(feature), only, static_cast<uint32_t>(candidate.result.position),
+            static_cast<uint32_t>(next), &candidate);
+  }
   return candidate;
 }
 
@@ -384,9 +388,10 @@ ClassFinder::Candidate ClassFinder::sweep(const Scan& node, uint32_t feature, co
   candidate.result = kernels_.sweep_classes(in, node.rules, scratch->sides.data());
   candidate.missing_seen = candidate.result.missing_seen;
   if (candidate.result.score > kNoSplit) {
-    const size_t next = candidate.result.position + 1;
-    candidate.bin = only ? static_cast<uint32_t>(*only) : rows[candidate.result.position].rank;
-    candidate.next_bin = next < in.present ? rows[next].rank : bins_.value_bins(feature);
+    size_t next = candidate.result.position + 1;
+    while (next < in.present && in.slots[rows[next].row].packed == 0) ++next;
+    set_cut(bins_.coding(feature), only, rows[candidate.result.position].rank,
+            next < in.present ? rows[next].rank : bins_.value_bins(feature), &candidate);
   }
   return candidate;
 }

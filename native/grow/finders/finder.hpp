@@ -130,4 +130,13 @@ std::optional<size_t> single_cut(const TreeRules& rules, const NodeScan& scan, u
   return draw_position(scan, feature, both.first, both.second);
 }
 
+// Sets the cut of a candidate: at the only code to cut after, or between the rows of the node with
+// codes up to `last` and those with codes from `next` on.
+template <class Candidate>
+void set_cut(const FeatureCoding& coding, std::optional<size_t> only, uint32_t last, uint32_t next,
+             Candidate* candidate) {
+  candidate->bin = only ? static_cast<uint32_t>(*only) : coding.middle_cut(last, next);
+  candidate->next_bin = next;
+}
+
 }  // namespace stagewise

@@ -171,9 +171,14 @@ GradientFinder::Candidate GradientFinder::scan_bins(const Scan& node, const BinS
   candidate.missing_seen = sums.missing_sum != 0;
   candidate.exact = sums.counts != nullptr;
   if (candidate.result.score > kNoSplit) {
-    const size_t next = candidate.result.position + 1;
-    candidate.bin = only ? static_cast<uint32_t>(*only) : sums.code(candidate.result.position);
-    candidate.next_bin = next < sums.bins ? sums.first_code(next) : bins_.value_bins(sums.feature);
+    // Rows that are far from the decision may have the sum 0; if they count, they stay in place.
+    const bool counted =
+        sums.counts != nullptr && !min_count_proven(*node.leaf, candidate.result.left_sum);
+    size_t next = candidate.result.position + 1;
+    while (next < sums.bins && sums.packed_sums[next] == 0 && !(counted && sums.counts[next] != 0))
+      ++next;
+    set_cut(bins_.coding(sums.feature), only, sums.code(candidate.result.position),
+            next < sums.bins ? sums.first_code(next) : bins_.value_bins(sums.feature), &candidate);
   }
   return candidate;
 }

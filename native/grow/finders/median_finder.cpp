@@ -206,9 +206,10 @@ MedianFinder::Candidate MedianFinder::scan_numbers(const Scan& node, uint32_t fe
   candidate.result = best_cut(node, rows, n, present, within, scratch);
   candidate.missing_seen = candidate.result.missing_seen;
   if (candidate.result.score > kNoSplit) {
-    const size_t next = candidate.result.position + 1;
-    candidate.bin = only ? static_cast<uint32_t>(*only) : rows[candidate.result.position].rank;
-    candidate.next_bin = next < present ? rows[next].rank : bins_.value_bins(feature);
+    size_t next = candidate.result.position + 1;
+    while (next < present && target_.weight(rows[next].row) == 0) ++next;
+    set_cut(bins_.coding(feature), only, rows[candidate.result.position].rank,
+            next < present ? rows[next].rank : bins_.value_bins(feature), &candidate);
   }
   return candidate;
 }

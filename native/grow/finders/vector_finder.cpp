@@ -169,18 +169,18 @@ VectorFinder::Candidate VectorFinder::scan_bins(const Scan& node, const VectorSu
   if (only) {
     next = std::min(sums.bins_upto(*only), sums.bins);
     candidate.result = scan_one_cut(node, sums, next, lanes, left);
-    candidate.bin = static_cast<uint32_t>(*only);
   } else {
     candidate.result =
         kernels_.scan_vectors({sums.packed_sums, sums.bins, sums.missing, node.leaf->vector.data()},
                               lanes.rules, left, left + lanes_);
-    if (candidate.result.score > kNoSplit) {
-      candidate.bin = sums.code(candidate.result.position);
-      next = candidate.result.position + 1;
-    }
+    next = candidate.result.position + 1;
   }
-  if (candidate.result.score > kNoSplit)
-    candidate.next_bin = next < sums.bins ? sums.code(next) : bins_.value_bins(sums.feature);
+  if (candidate.result.score > kNoSplit) {
+    const uint32_t last = only ? 0 : sums.code(candidate.result.position);
+    while (next < sums.bins && !has_rows(sums.packed_sums + next * lanes_)) ++next;
+    set_cut(bins_.coding(sums.feature), only, last,
+            next < sums.bins ? sums.code(next) : bins_.value_bins(sums.feature), &candidate);
+  }
   return candidate;
 }
 
