@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,8 @@ from stagewise import (
     RandomForestRegressor,
     StagewiseRegressor,
 )
+from stagewise.data.crosses import OPERATIONS, Cross
+from stagewise.data.features import Features
 from stagewise.inspection.fitted_model import FittedModel
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Loss
@@ -106,6 +109,21 @@ class Rooted(Loss):
         return score**3
 
 
+class Crossed(GradientBoostingRegressor):
+    """A model that computes the differences, ratios and products which its trees were fitted to."""
+
+    def fit(self, X, y):
+        crosses = [Cross(operation, (0, 1)) for operation in OPERATIONS]
+        a, b = X["a"], X["b"]
+        columns = pd.DataFrame({"difference": a - b, "ratio": a / b, "product": a * b})
+        super().fit(X.join(columns.where(np.isfinite(columns))), y)
+        known = self.model_.features
+        own = Features(known[: X.shape[1]], known.missing_values, known.target_encodings, crosses)
+        self.model_ = replace(self.model_, features=own)
+        self._adopt(self.model_)
+        return self
+
+
 Regressor = functools.partial(GradientBoostingRegressor, n_estimators=6, max_leaf_nodes=8)
 Classifier = functools.partial(GradientBoostingClassifier, n_estimators=4, max_leaf_nodes=6)
 LINES = {"leaves": "linear", "min_samples_leaf": 10}
@@ -122,6 +140,8 @@ SAMPLES = {
         "number",
     ),
     "target encoding of classes": (Classifier(category_encoding="target", **PRIOR), "three"),
+    "crosses": (Crossed(n_estimators=12, **SETS), "number"),
+    "crosses and target encoding": (Crossed(category_encoding="target", n_estimators=12), "number"),
     "two classes": (Classifier(), "two"),
     "three classes": (Classifier(), "three"),
     "exponential, two": (Classifier(loss="exponential"), "two"),

@@ -250,7 +250,7 @@ def test_combinations_of_categories_are_found_by_keys_of_any_width(lab):
     fitted_model = FittedModel.of(estimator, "")
     result = predict_on_page(lab, estimator, columns, trees_read=0)
     assert np.array_equal(result["score"], fitted_model.score(columns))
-    extended = np.column_stack(fitted_model.append_encodings(columns))
+    extended = np.column_stack(fitted_model.append_derived(columns))
     assert set(extended[:, 5]) > set(model.features.target_encodings[1].values[0, [1, 3, 4]])
     trees, n_categories = model.ensemble.trees, model.ensemble.n_categories
     assert result["paths"] == [

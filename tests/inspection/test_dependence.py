@@ -186,7 +186,7 @@ def target_encoded_model():
 def test_target_encodings_follow_their_features():
     model, X = target_encoded_model()
     assert any(len(s.sources) == 2 for s in model.model_.features.target_encodings)
-    with pytest.raises(InvalidParameterError, match=r"'p', 'q' combined.*brute"):
+    with pytest.raises(InvalidParameterError, match=r"'p', 'q' together.*brute"):
         partial_dependence(model, None, "p")
     both = partial_dependence(
         model, None, ["p", "q"], grid_resolution={"p": ["3"], "q": ["5", "7"]}

@@ -20,6 +20,7 @@ from stagewise.data.categories.categories import Categories
 from stagewise.data.categories.factor import Factor
 from stagewise.data.categories.target_encoding import TargetEncoding
 from stagewise.data.categories.unknown import HandleUnknown, UnknownCategories
+from stagewise.data.crosses import Cross
 from stagewise.data.feature import Feature
 from stagewise.data.reading.column import Array, is_wide
 from stagewise.data.reading.frame import Frame, open_frame
@@ -44,7 +45,9 @@ class Features(Sequence[Feature]):
     missing_values : MissingValues
         The values that count as missing besides NaN, in all columns.
     target_encodings : iterable of TargetEncoding
-        The target-encoded columns, which follow the columns of the features.
+        The target-encoded columns, which follow all others.
+    crosses : iterable of Cross
+        The columns that are computed from two features; they follow the columns of the features.
     """
 
     def __init__(
@@ -52,10 +55,12 @@ class Features(Sequence[Feature]):
         features: Iterable[Feature],
         missing_values: MissingValues = ONLY_NAN,
         target_encodings: Iterable[TargetEncoding] = (),
+        crosses: Iterable[Cross] = (),
     ) -> None:
         self._features = tuple(features)
         self.missing_values = missing_values
         self.target_encodings = tuple(target_encodings)
+        self.crosses = tuple(crosses)
         names = [feature.name for feature in self._features if feature.name is not None]
         if names and len(names) != len(self._features):
             raise ValueError("some features have names and some have none")
@@ -122,20 +127,39 @@ class Features(Sequence[Feature]):
         return self._width
 
     @property
+    def derived(self) -> tuple[Cross | TargetEncoding, ...]:
+        """What is computed from features, in the order of its columns."""
+        return (*self.crosses, *self.target_encodings)
+
+    @property
     def sources(self) -> list[tuple[int, ...]]:
-        """The features of each column that trees use; several for an encoded combination."""
-        derived = [s.sources for s in self.target_encodings for _ in s.values]
+        """The features of each column that trees use; several for a cross or a combination."""
+        derived = [d.sources for d in self.derived for _ in range(d.n_columns)]
         return [*((j,) for j in range(self._width)), *derived]
 
+    def column_name(self, column: int) -> str:
+        """Return the name of a column that trees use; "x0" for a feature without a name."""
+        names = self._names or [f"x{j}" for j in range(self._width)]
+        if column < self._width:
+            return names[column]
+        of_column = [d for d in self.derived for _ in range(d.n_columns)][column - self._width]
+        return of_column.label([names[j] for j in of_column.sources])
+
     def with_target_encodings(self, target_encodings: Iterable[TargetEncoding]) -> Features:
-        """Return the same features with target-encoded columns."""
-        return Features(self._features, self.missing_values, target_encodings)
+        """Return the same features and crosses with target-encoded columns."""
+        return Features(self._features, self.missing_values, target_encodings, self.crosses)
+
+    def with_crosses(self, crosses: Iterable[Cross]) -> Features:
+        """Return the same features and target encodings with crosses."""
+        return Features(self._features, self.missing_values, self.target_encodings, crosses)
+
+    def append_derived(self, columns: Any) -> Any:
+        """Append crosses and target-encoded columns to those that `match` or `columns` returned."""
+        return _append(columns, self.derived)
 
     def append_encoded(self, columns: Any) -> Any:
-        """Append target-encoded columns to the columns that `match` or `columns` returned."""
-        if not self.target_encodings:
-            return columns
-        return columns.extended([c for s in self.target_encodings for c in s.columns(columns)])
+        """Append target-encoded columns to columns that have the crosses already."""
+        return _append(columns, self.target_encodings)
 
     @property
     def names(self) -> list[str] | None:
@@ -292,7 +316,7 @@ class Features(Sequence[Feature]):
             isinstance(other, Features)
             and self._features == other._features
             and self.missing_values == other.missing_values
-            and self.target_encodings == other.target_encodings
+            and self.derived == other.derived
         )
 
     def __hash__(self) -> int:
@@ -300,6 +324,12 @@ class Features(Sequence[Feature]):
 
     def __repr__(self) -> str:
         return f"Features({list(self._features)!r}, {self.missing_values!r})"
+
+
+def _append(columns: Any, derived: Iterable[Cross | TargetEncoding]) -> Any:
+    """Return columns, followed by those that are computed from them."""
+    found = [column for d in derived for column in d.columns(columns)]
+    return columns.extended(found) if found else columns
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from stagewise.model.model import Model
 from stagewise.trees.tree import Tree
 from stagewise.validation.messages import short_repr
 
-__all__ = ["NodeFacts", "Split", "TreeFacts", "Units", "column_name", "tree_facts", "value_units"]
+__all__ = ["NodeFacts", "Split", "TreeFacts", "Units", "tree_facts", "value_units"]
 
 Side = Literal["left", "right", "both"]
 ValueKind = Literal["shares", "numbers", "additions"]
@@ -36,7 +36,7 @@ class Split:
     Attributes
     ----------
     name : str
-        The name of the column; of a target-encoded column a text made of its sources.
+        The name of the column; of a derived column a text made of its sources.
     threshold : float, int or None
         Numeric column: rows with a value of at most this go left. None for a categorical column.
     left, right : tuple of categories, or None
@@ -239,7 +239,7 @@ def _nodes(
 def _split(tree: Tree, node: int, features: Features, *, both: bool) -> Split:
     column, threshold = int(tree.feature[node]), float(tree.threshold[node])
     missing: Side = "both" if both else "left" if tree.missing_left[node] else "right"
-    name = column_name(features, column)
+    name = features.column_name(column)
     if column >= features.n:
         return Split(name, threshold, None, None, missing)
     feature = features[column]
@@ -257,12 +257,3 @@ def _split(tree: Tree, node: int, features: Features, *, both: bool) -> Split:
         return Split(name, None, sides[0], sides[1], missing)
     cut = threshold if feature.cuts is None else threshold_as_integer(threshold, feature.cuts)
     return Split(name, cut, None, None, missing, feature.temporal_type)
-
-
-def column_name(features: Features, column: int) -> str:
-    """Return the name of a column used in splits: a feature or a target encoding."""
-    if column >= features.n:
-        sources = (column_name(features, j) for j in features.sources[column])
-        return f"target encoding of {' × '.join(sources)}"
-    names = features.names
-    return f"x{column}" if names is None else names[column]

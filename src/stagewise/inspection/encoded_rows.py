@@ -88,7 +88,7 @@ class EncodedRows:
 
     def tree_columns(self) -> Columns | SparseColumns:
         """Return all columns used in splits, target encodings included, without a copy."""
-        columns: Columns | SparseColumns = self.features.append_encoded(core_columns(self.values))
+        columns: Columns | SparseColumns = self.features.append_derived(core_columns(self.values))
         return columns
 
     def dense_tree_columns(self, most: int) -> Columns:

@@ -125,7 +125,7 @@ class FittedModel:
 
     @cached_property
     def used(self) -> frozenset[int]:
-        """The features used in splits or linear leaves, directly or through a target encoding."""
+        """The features used in splits or linear leaves, directly or through a derived column."""
         sources = self.model.features.sources
         columns = set(self.model.ensemble.used_features())
         for tree in self.model.ensemble.trees:
@@ -187,11 +187,11 @@ class FittedModel:
         """Return the encoded columns of rows, one array for each feature."""
         return self.rows(X, least=least).columns()
 
-    def append_encodings(self, columns: Sequence[Vector]) -> list[Vector]:
-        """Append the target-encoded columns: the result has all columns used in splits."""
+    def append_derived(self, columns: Sequence[Vector]) -> list[Vector]:
+        """Append crosses and target encodings: the result has all columns used in splits."""
         table = Columns(list(columns))
-        encoded = [c for s in self.model.features.target_encodings for c in s.columns(table)]
-        return [*columns, *(np.asarray(c, dtype=np.float64) for c in encoded)]
+        found = [c for d in self.model.features.derived for c in d.columns(table)]
+        return [*columns, *(np.asarray(c, dtype=np.float64) for c in found)]
 
     @cached_property
     def workers(self) -> Workers:

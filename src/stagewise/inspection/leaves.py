@@ -280,7 +280,7 @@ def decision_path(estimator: Any, X: Any) -> DecisionPath:
     fitted.check_one_leaf(given)
     ensemble, columns = fitted.model.ensemble, given.columns()
     table = given.dense_tree_columns(memory_limits.COPY_BYTES)
-    x = np.array([c[0] for c in fitted.append_encodings(columns)])
+    x = np.array([c[0] for c in fitted.append_derived(columns)])
     # In the units of the predictions.
     offset, scale = fitted.score_units
     paths = []
@@ -308,7 +308,9 @@ def _linear_features(fitted: FittedModel, tree: Tree, leaf: int) -> tuple[str, .
         return ()
     at = int(np.searchsorted(tree.linear_leaves.node, leaf))
     begin, end = tree.linear_leaves.start[at : at + 2].tolist()
-    return tuple(_column_name(fitted, f) for f in tree.linear_leaves.feature[begin:end].tolist())
+    return tuple(
+        fitted.model.features.column_name(f) for f in tree.linear_leaves.feature[begin:end].tolist()
+    )
 
 
 def _mean(tree: Tree) -> Vector:
@@ -345,7 +347,7 @@ def _rule(fitted: FittedModel, tree: Tree, nodes: Sequence[int], x: Vector) -> l
     features = fitted.model.features
     rules = []
     for column, where in tested.items():
-        name = _column_name(fitted, column)
+        name = fitted.model.features.column_name(column)
         categories = features[column].categories if column < features.n else None
         if np.isnan(x[column]):
             rules.append(f"{name} is missing")
@@ -360,12 +362,6 @@ def _rule(fitted: FittedModel, tree: Tree, nodes: Sequence[int], x: Vector) -> l
             feature = features[column] if column < features.n else None
             rules.append(_format_interval(name, tree.threshold[where], x[column], feature))
     return rules
-
-
-def _column_name(fitted: FittedModel, column: int) -> str:
-    features = fitted.model.features
-    names = [fitted.names[j] for j in features.sources[column]]
-    return names[0] if column < features.n else f"target encoding of {' × '.join(names)}"
 
 
 def _format_interval(name: str, cuts: Vector, x: float, feature: Feature | None) -> str:

@@ -19,6 +19,7 @@ from stagewise.data.features import Features
 from stagewise.linear.least_squares import LeastSquares
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.file.categories import category_arrays
+from stagewise.model.file.crosses import pack_crosses
 from stagewise.model.file.least_squares import pack_least_squares
 from stagewise.model.file.sections import CATEGORY_SETS, LINEAR_LEAVES
 from stagewise.model.file.target_encodings import pack_target_encodings
@@ -94,6 +95,21 @@ class Model:
         # which later versions can read.
         return Model.from_bytes, (self.to_bytes(),)
 
+    def gain_by_feature(self) -> npt.NDArray[np.float64]:
+        """Return the sum of the gains of all splits for each feature.
+
+        The gain of a column that is computed from several features is divided equally among them.
+        """
+        flat, sources = self.ensemble.flat(), self.features.sources
+        inner = flat["feature"] >= 0
+        by_column = np.bincount(
+            flat["feature"][inner], weights=flat["gain"][inner], minlength=len(sources)
+        )
+        gains = np.zeros(self.features.n)
+        for gain, own in zip(by_column, sources, strict=True):
+            gains[list(own)] += gain / len(own)
+        return gains
+
     def fingerprint(self) -> str:
         """Return a hash of everything that determines the predictions.
 
@@ -129,6 +145,8 @@ class Model:
                 continue
             for name, array in category_arrays(feature.categories.values).items():
                 add(name, array)
+        for name, array in pack_crosses(self.features.crosses).items():
+            add(name, array)
         for name, array in pack_target_encodings(self.features.target_encodings).items():
             add(name, array)
         for name, array in pack_least_squares(self.least_squares).items():

@@ -30,8 +30,8 @@ def weighted_sum(models: Sequence[Model], weights: Sequence[float]) -> Model:
     Parameters
     ----------
     models : sequence of Model
-        Models of one target, with the same features, loss and unit of the scores. Their target
-        encodings may differ: the sum has all of them. Models of weight 0 are left out.
+        Models of one target, with the same features, loss and unit of the scores. Their crosses
+        and target encodings may differ: the sum has all of them. Models of weight 0 are left out.
     weights : sequence of float
         The weight of each model.
 
@@ -44,21 +44,22 @@ def weighted_sum(models: Sequence[Model], weights: Sequence[float]) -> Model:
     first = kept[0][0]
     for model, _ in kept[1:]:
         _check_same_unit(first, model)
-    features = first.features.with_target_encodings(
-        encoding for model, _ in kept for encoding in model.features.target_encodings
-    )
+    crosses = dict.fromkeys(cross for model, _ in kept for cross in model.features.crosses)
+    encodings = [encoding for model, _ in kept for encoding in model.features.target_encodings]
+    features = first.features.with_crosses(crosses).with_target_encodings(encodings)
     joint = max(model.ensemble.outputs_per_tree for model, _ in kept)
     base, trees = np.zeros(first.ensemble.n_outputs), []
-    shift = 0
+    n_encoded = 0
     for model, weight in kept:
         own = model.ensemble
         base += weight * own.base
+        place = _places(model.features, features, n_encoded)
         for number, tree in enumerate(own.trees):
-            part = _scale(tree, weight, own.n_features, first.features.n, shift)
+            part = _scale(tree, weight, place)
             if joint > own.outputs_per_tree:
                 part = _spread(part, number % own.trees_per_round, joint)
             trees.append(part)
-        shift += own.n_features - first.features.n
+        n_encoded += sum(encoding.n_columns for encoding in model.features.target_encodings)
     categories = features.n_categories_per_column()
     return replace(
         first,
@@ -69,10 +70,19 @@ def weighted_sum(models: Sequence[Model], weights: Sequence[float]) -> Model:
     )
 
 
-def _scale(tree: Tree, weight: float, n_columns: int, n_features: int, shift: int) -> Tree:
-    """Return a tree times a weight, whose encoded columns have moved by `shift`."""
-    place = np.arange(-1, n_columns, dtype=np.int32)  # a leaf has the feature -1
-    place[1 + n_features :] += np.int32(shift)
+def _places(own: Features, features: Features, n_encoded: int) -> npt.NDArray[np.int32]:
+    """Return the columns of a model in the sum, behind -1: the column of a leaf is -1.
+
+    `n_encoded` is the number of target-encoded columns of the models before it.
+    """
+    crosses = [own.n + features.crosses.index(cross) for cross in own.crosses]
+    first = own.n + len(features.crosses) + n_encoded
+    behind = range(first, first + len(own.sources) - own.n - len(crosses))
+    return np.array([-1, *range(own.n), *crosses, *behind], dtype=np.int32)
+
+
+def _scale(tree: Tree, weight: float, place: npt.NDArray[np.int32]) -> Tree:
+    """Return a tree times a weight, with the columns of the sum."""
     lines = tree.linear_leaves
     if lines is not None:
         lines = replace(lines.scaled(weight, 0.0), feature=place[1 + lines.feature])

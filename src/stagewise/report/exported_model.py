@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from stagewise.data.categories.categories import Category
 from stagewise.estimators.linear.stagewise_linear import StagewiseLinearRegressor
-from stagewise.export.tree_facts import column_name, value_units
+from stagewise.export.tree_facts import value_units
 from stagewise.inspection.fitted_model import FittedModel, check_argument
 from stagewise.model.ensemble import Ensemble
 from stagewise.report.links import link_of
@@ -294,8 +294,11 @@ def _facts(fitted: FittedModel, n_trees: int) -> dict[str, Any]:
     link = link_of(fitted)
     return {
         "derived": [
-            {"name": column_name(features, column), "sources": list(sources[column])}
+            {"name": features.column_name(column), "sources": list(sources[column])}
             for column in range(features.n, len(sources))
+        ],
+        "crosses": [
+            {"operation": c.operation, "sources": list(c.sources)} for c in features.crosses
         ],
         "targetEncodings": [
             {

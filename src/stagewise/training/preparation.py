@@ -135,7 +135,7 @@ def encode_bins(
         return [rank_values(context.workers, t, categories) for t in dense], lambda other: other
     tables = [table.by_columns() for table in tables]
     codings = learn_codings(context.workers, tables[0], weight, max_bins, context.seed, categories)
-    codings = few_cuts(codings, features.n)
+    codings = few_cuts(codings, features.n + len(features.crosses))
 
     def encode(other: Columns | SparseColumns) -> Bins:
         return Bins(context.workers, other.by_columns(), codings)

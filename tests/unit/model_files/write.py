@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import numpy as np
 import pandas as pd
 
 import stagewise
+from stagewise.data import Features
+from stagewise.data.crosses import Cross
 
 N_ROWS = 120
 N_PREDICTED = 12
@@ -67,6 +70,19 @@ def other(name: str, X: pd.DataFrame, y: Any, method: str, **params: Any) -> Any
 TARGETS = pd.DataFrame({"a": Y, "b": -2 * Y + TABLE["größe"]})
 NUMERIC = TABLE[["x", "größe"]]
 
+
+def crossed() -> Any:
+    """Return a model that computes the columns which its trees were fitted to."""
+    X, y = NUMERIC, Y * NUMERIC["x"].fillna(1.0)
+    crosses = [Cross("difference", (0, 1)), Cross("ratio", (0, 1)), Cross("product", (1, 0))]
+    a, b = X["x"], X["größe"]
+    with_columns = X.assign(difference=a - b, ratio=(a / b).where(b != 0), product=a * b)
+    plain = stagewise.GradientBoostingRegressor(**SMALL).fit(with_columns, y)
+    features = Features(plain.model_.features[:2], crosses=crosses)
+    model = replace(plain.model_, features=features)
+    return plain._from_model(model, plain.get_params(), {}), X, "predict"
+
+
 KINDS: dict[str, Callable[[], Any]] = {
     "regressor": lambda: boosted(NUMBERS),
     "huber": lambda: boosted(NUMBERS, loss="huber"),
@@ -95,6 +111,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "linear_model": lambda: other(
         "LinearRegression", FULL, Y, "predict", categorical_features=["city"]
     ),
+    "crosses": crossed,
     "stagewise_linear": lambda: other(
         "StagewiseLinearRegressor", FULL[["größe", "sentinel"]], Y, "predict", n_estimators=30
     ),

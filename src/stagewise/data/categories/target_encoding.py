@@ -47,6 +47,15 @@ class TargetEncoding:
     keys: npt.NDArray[np.uint64]
     values: Values
 
+    @property
+    def n_columns(self) -> int:
+        """The number of columns: one per output."""
+        return len(self.values)
+
+    def label(self, names: Sequence[str]) -> str:
+        """Return the name of the columns, from the names of the sources."""
+        return f"target encoding of {' × '.join(names)}"
+
     def columns(self, table: Columns) -> list[Values]:
         """Return the encoded columns of a table, one per output."""
         number = encode_keys(

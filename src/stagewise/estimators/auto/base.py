@@ -10,7 +10,7 @@ from stagewise.errors import InvalidParameterError
 from stagewise.estimators.auto.candidates import PLANS, Plan
 from stagewise.estimators.auto.held_out_losses import HeldOutLosses
 from stagewise.estimators.auto.leaderboard import Leaderboard, LeaderboardRow
-from stagewise.estimators.auto.search import AutoSpec, SearchResult, search
+from stagewise.estimators.auto.search import AutoSpec, CandidateSpec, SearchResult, search
 from stagewise.estimators.bases.boosting import ANY_CLASSES, BaseBoosting
 from stagewise.estimators.bases.fit_mixin import FitMixin
 from stagewise.estimators.bases.model_estimator import ModelEstimator
@@ -29,6 +29,9 @@ from stagewise.validation.rules import Number, OrAuto, Rule
 __all__ = ["BaseAuto"]
 
 VECTOR_LEAVES = "linear leaves cannot be added to leaves with a value for each class"
+CONSTRAINTS = ("monotonic_cst", "interaction_cst")
+CONSTRAINED = "monotonic_cst and interaction_cst do not apply to feature crosses"
+SPARSE = "features of a sparse matrix are not crossed"
 PLAIN_ROUNDS = 100
 """The number of rounds if no row is held out."""
 SHARED = (
@@ -114,7 +117,7 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         """
         assert data is not None
         assert loss is not None
-        specs: dict[str, BoostingSpec] = {}
+        specs: dict[str, CandidateSpec] = {}
         left_out: dict[str, str] = {}
         for candidate in self._plan().candidates:
             own = candidate.for_features(data.features, loss.n_outputs)
@@ -127,13 +130,26 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
                     raise
                 left_out[own.name] = str(error)
                 continue
-            first, learner = next(iter(specs.values()), spec), spec.learner
-            linear = isinstance(learner, TreeAdapter) and learner.linear_l2 is not None
-            if first.learner.vector_leaves and linear:
-                left_out[own.name] = VECTOR_LEAVES
+            made = CandidateSpec(spec, own.n_crossed)
+            reason = self._why_impossible(made, next(iter(specs.values()), made), data)
+            if reason:
+                left_out[own.name] = reason
             else:
-                specs[own.name] = spec
+                specs[own.name] = made
         return {**params, "specs": specs, "left_out": left_out}
+
+    def _why_impossible(
+        self, candidate: CandidateSpec, default: CandidateSpec, data: TrainingData
+    ) -> str:
+        """Return why a candidate cannot be added to the default; empty: it can."""
+        learner = candidate.boosting.learner
+        linear = isinstance(learner, TreeAdapter) and learner.linear_l2 is not None
+        if default.boosting.learner.vector_leaves and linear:
+            return VECTOR_LEAVES
+        if candidate.n_crossed and data.train.is_sparse:
+            return SPARSE
+        constrained = any(getattr(self, name, None) is not None for name in CONSTRAINTS)
+        return CONSTRAINED if candidate.n_crossed and constrained else ""
 
     def _check_data(
         self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from stagewise.estimators.auto.crosses import numeric_features
 from stagewise.options import SplitSearch
 from stagewise.training.target_encoder import chosen_encoding
 
@@ -23,13 +24,18 @@ class Candidate:
         Its name in the leaderboard.
     parameters : mapping
         Parameters of `GradientBoostingRegressor` or `GradientBoostingClassifier`.
+    n_crossed : int
+        The number of features, the most important ones of the default, that are crossed.
     """
 
     name: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    n_crossed: int = 0
 
     def for_features(self, features: Any, n_outputs: int) -> Candidate | None:
         """Return the candidate for these features; None: it would equal the default."""
+        if self.n_crossed and len(numeric_features(features)) < 2:
+            return None
         if self != OTHER_ENCODING:
             return self
         if chosen_encoding("target", features, n_outputs) == "sets":
@@ -48,6 +54,7 @@ DIVERSE = (
     Candidate("all thresholds", {"split": "histogram"}),
     Candidate("random thresholds", {"split": SplitSearch(random_thresholds=True)}),
     OTHER_ENCODING,
+    Candidate("feature crosses", n_crossed=4),
 )
 MORE = (
     *DIVERSE,

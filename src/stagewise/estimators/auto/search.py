@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from stagewise.boosting.progress import ProgressLines
 from stagewise.estimators.auto.candidates import Plan
+from stagewise.estimators.auto.crosses import choose_crosses
 from stagewise.estimators.auto.held_out_losses import HeldOutLosses
 from stagewise.estimators.auto.weights import choose_factor, choose_weights
 from stagewise.losses import Loss
@@ -32,7 +33,7 @@ from stagewise.training.results import CrossFit, FitResult
 from stagewise.training.specs import BoostingSpec, FitContext
 from stagewise.validation.messages import collect_warnings, warn_caller
 
-__all__ = ["AutoSpec", "Search", "Trial", "search"]
+__all__ = ["AutoSpec", "CandidateSpec", "Search", "Trial", "search"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -45,6 +46,22 @@ SAFETY = 1.2
 
 
 @dataclass(frozen=True)
+class CandidateSpec:
+    """The specification of a candidate.
+
+    Attributes
+    ----------
+    boosting : BoostingSpec
+        Its parameters.
+    n_crossed : int
+        The number of features to cross.
+    """
+
+    boosting: BoostingSpec
+    n_crossed: int = 0
+
+
+@dataclass(frozen=True)
 class AutoSpec:
     """An automatic model.
 
@@ -52,7 +69,7 @@ class AutoSpec:
     ----------
     plan : Plan
         What the search does.
-    specs : dict of str to BoostingSpec
+    specs : dict of str to CandidateSpec
         The candidates by name.
     time_limit : float or None
         Seconds.
@@ -61,7 +78,7 @@ class AutoSpec:
     """
 
     plan: Plan
-    specs: dict[str, BoostingSpec]
+    specs: dict[str, CandidateSpec]
     time_limit: float | None = None
     verbose: int = 0
 
@@ -74,8 +91,10 @@ class Trial:
     ----------
     name : str
         Its name.
-    spec : BoostingSpec
+    spec : CandidateSpec
         Its specification.
+    data : TrainingData
+        The rows, with the crosses of the candidate once they are chosen.
     folds : Folds
         The folds that were run.
     fits : list of CrossFit
@@ -93,7 +112,8 @@ class Trial:
     """
 
     name: str
-    spec: BoostingSpec
+    spec: CandidateSpec
+    data: TrainingData
     oof_scores: Vector
     folds: Folds = field(default_factory=list)
     fits: list[CrossFit] = field(default_factory=list)
@@ -197,7 +217,7 @@ class Search:
         self._y = scale_target(loss, scale, data.train.y)
         self._unit = scale.loss_unit(loss.degree or 0)
         shape = len(data.train.y), loss.n_outputs
-        self.trials = [Trial(n, s, np.full(shape, np.nan)) for n, s in spec.specs.items()]
+        self.trials = [Trial(n, s, data, np.full(shape, np.nan)) for n, s in spec.specs.items()]
         self.left = list(self.trials)
         """The candidates that have not been dropped."""
         self._lines = ProgressLines(spec.verbose)
@@ -226,7 +246,7 @@ class Search:
     def _fit_one(self) -> SearchResult:
         """Fit the first candidate; no row can be held out."""
         trial, begin = self.trials[0], time.perf_counter()
-        trial.refit = train_boosting(trial.spec, self.loss, self.data, self.context)
+        trial.refit = train_boosting(trial.spec.boosting, self.loss, self.data, self.context)
         trial.weight, trial.refit_time = 1.0, time.perf_counter() - begin
         return SearchResult(**vars(trial.refit), trials=(trial,))
 
@@ -248,11 +268,14 @@ class Search:
     def _fit_folds(self, trial: Trial, folds: Folds) -> None:
         begin, limit = time.perf_counter(), self.spec.time_limit
         share = None if limit is None else SEARCH_SHARE * limit
-        stopping = replace(trial.spec.stopping, time_limit=share)
+        if trial.spec.n_crossed and not trial.fits:
+            crosses = choose_crosses(self.trials[0].fold_models, trial.spec.n_crossed)
+            trial.data = self.data.with_crosses(crosses)
+        spec = trial.spec.boosting
         fit = cross_fit(
-            replace(trial.spec, stopping=stopping),
+            replace(spec, stopping=replace(spec.stopping, time_limit=share)),
             self.loss,
-            replace(self.data, folds=folds),
+            replace(trial.data, folds=folds),
             self.context,
         )
         trial.add(folds, fit, time.perf_counter() - begin)
@@ -285,7 +308,7 @@ class Search:
 
     def _refit(self, chosen: Sequence[Trial]) -> None:
         """Fit the chosen candidates to all rows, as long as there is time."""
-        n_rows, data = len(self._y), replace(self.data, folds=None)
+        n_rows = len(self._y)
         for trial in chosen:
             if self.stop_reason == INTERRUPTED:
                 return
@@ -294,12 +317,12 @@ class Search:
                 continue
             begin = time.perf_counter()
             rounds = refit_rounds(trial.rounds, trial.folds, n_rows)
-            stopping = replace(
-                trial.spec.stopping, n_estimators=rounds, time_limit=self.spec.time_limit
-            )
+            spec, limit = trial.spec.boosting, self.spec.time_limit
+            stopping = replace(spec.stopping, n_estimators=rounds, time_limit=limit)
+            data = replace(trial.data, folds=None)
             try:
                 trial.refit = train_boosting(
-                    replace(trial.spec, stopping=stopping), self.loss, data, self.context
+                    replace(spec, stopping=stopping), self.loss, data, self.context
                 )
             except KeyboardInterrupt:
                 self.stop_reason = INTERRUPTED

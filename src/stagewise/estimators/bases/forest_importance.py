@@ -178,7 +178,7 @@ def _increases(
     n_trees = len(ensemble.trees)
 
     def losses() -> Vector:
-        columns: Columns | SparseColumns = model.features.append_encoded(Columns(values))
+        columns: Columns | SparseColumns = model.features.append_derived(Columns(values))
         out = np.zeros((len(values), ensemble.n_outputs))
         ensemble.forest.add_scores(workers, columns, number, number + 1, out.reshape(-1))
         return mean_losses.of(out * n_trees, rows)

@@ -60,13 +60,14 @@ class ModelScores:
         """Return the scores F of rows that `_match` has read."""
         ensemble = model.ensemble
         n_trees = len(ensemble.trees)
-        if type(values) is np.ndarray and len(values) <= FEW and values.flags.c_contiguous:
+        few = type(values) is np.ndarray and len(values) <= FEW and values.flags.c_contiguous
+        if few and not model.features.crosses:
             out = np.empty((len(values), ensemble.n_outputs))
             out[:] = ensemble.base
             rows = values if values.dtype.char == "d" else values.astype(np.float64)
             ensemble.forest.add_rows(rows, 0, n_trees, out.reshape(-1))
             return out
-        columns = model.features.append_encoded(core_columns(values))
+        columns = model.features.append_derived(core_columns(values))
         small = columns.n_rows * n_trees <= SMALL
         return ensemble.score(columns, make_workers(1 if small else self.n_jobs))
 
@@ -74,7 +75,7 @@ class ModelScores:
         """Yield F after every round. Each array is new."""
         model = self._fitted()
         ensemble = model.ensemble
-        columns = model.features.append_encoded(core_columns(self._match(model, X)))
+        columns = model.features.append_derived(core_columns(self._match(model, X)))
         workers = make_workers(self.n_jobs)
         out = np.empty((columns.n_rows, ensemble.n_outputs))
         out[:] = ensemble.base

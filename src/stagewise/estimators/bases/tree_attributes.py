@@ -32,19 +32,9 @@ class TreeAttributes:
     def feature_importances_(self) -> Vector:
         """Each feature's share of the gain of all splits; sums to 1, or all 0 without a split.
 
-        The gain of a target-encoded column is divided equally among the features that it encodes.
+        The gain of a column that is computed from several features is divided equally among them.
         """
-        model = self._fitted()
-        flat = model.ensemble.flat()
-        inner = flat["feature"] >= 0
-        gains_by_column = np.bincount(
-            flat["feature"][inner],
-            weights=flat["gain"][inner],
-            minlength=len(model.features.sources),
-        )
-        gains = np.zeros(model.features.n)
-        for gain, sources in zip(gains_by_column, model.features.sources, strict=True):
-            gains[list(sources)] += gain / len(sources)
+        gains = self._fitted().gain_by_feature()
         total = gains.sum()
         return np.asarray(gains / total if total > 0 else gains, dtype=np.float64)
 
@@ -59,7 +49,7 @@ class TreeAttributes:
             boosted classifiers and for several targets.
         """
         model = self._fitted()
-        columns = model.features.append_encoded(core_columns(self._match(model, X)))
+        columns = model.features.append_derived(core_columns(self._match(model, X)))
         out = np.empty((columns.n_rows, len(model.ensemble.trees)), dtype=np.int32)
         ensemble = model.ensemble
         ensemble.forest.leaves(make_workers(self.n_jobs), columns, out.reshape(-1))

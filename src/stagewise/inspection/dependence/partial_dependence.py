@@ -330,7 +330,7 @@ def recursion_score(
     Raises
     ------
     InvalidParameterError
-        If a target encoding combines a given and another feature, or the model has
+        If a derived column combines a given and another feature, or the model has
         missing='probability' and a given value is missing.
     """
     features = fitted.model.features
@@ -343,18 +343,18 @@ def recursion_score(
     blank = np.full(n_rows, np.nan)
     table = Columns([known.get(j, blank) for j in range(features.n)])
     columns, next_column = dict(known), features.n
-    for encoding in features.target_encodings:
-        inside = [j in known for j in encoding.sources]
+    for derived in features.derived:
+        inside = [j in known for j in derived.sources]
         if any(inside) and not all(inside):
-            names = ", ".join(repr(fitted.names[j]) for j in encoding.sources)
+            names = ", ".join(repr(fitted.names[j]) for j in derived.sources)
             raise InvalidParameterError(
-                f"The model has a target encoding of {names} combined, and method='recursion' "
-                "needs all or none of them. Pass X and use method='brute'."
+                f"The model has a column that is computed from {names} together, and "
+                "method='recursion' needs all or none of them. Pass X and use method='brute'."
             )
-        encoded = encoding.columns(table) if all(inside) else []
-        for number, column in enumerate(encoded):
+        found = derived.columns(table) if all(inside) else []
+        for number, column in enumerate(found):
             columns[next_column + number] = np.asarray(column, dtype=np.float64)
-        next_column += len(encoding.values)
+        next_column += derived.n_columns
     return (traversal or Traversal(fitted.model.ensemble)).score(columns)
 
 

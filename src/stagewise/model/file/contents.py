@@ -33,6 +33,7 @@ from stagewise.model.file.checks import (
     check_starts,
     check_trees,
 )
+from stagewise.model.file.crosses import pack_crosses, unpack_crosses
 from stagewise.model.file.datetimes import pack_temporal_types, unpack_temporal_types
 from stagewise.model.file.header import from_json, to_json
 from stagewise.model.file.labels import pack_labels, unpack_labels
@@ -95,6 +96,7 @@ def pack(model: Model, estimator: Mapping[str, Any]) -> tuple[dict[str, Any], di
         **pack_temporal_types([feature.temporal_type for feature in model.features]),
         **_pack_missing_values(model.features.missing_values),
         **pack_categories([feature.categories for feature in model.features]),
+        **pack_crosses(model.features.crosses),
         **pack_target_encodings(model.features.target_encodings),
         **pack_least_squares(model.least_squares),
     }
@@ -226,6 +228,8 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
     base = arrays["base"]
     offset, scale = _unpack_scores(arrays, None if classes is None else len(classes))
     features = _unpack_features(arrays)
+    real = [j for j, feature in enumerate(features) if feature.kind == "real"]
+    features = features.with_crosses(unpack_crosses(arrays, real))
     target_encodings = unpack_target_encodings(
         arrays, features.n_categories_per_feature(), len(base)
     )

@@ -22,6 +22,7 @@ from stagewise.trees.tree import NODE_ARRAYS
 __all__ = [
     "CATEGORIES",
     "CATEGORY_SETS",
+    "CROSSES",
     "LABELS",
     "LEAST_SQUARES",
     "LINEAR_LEAVES",
@@ -56,6 +57,7 @@ CATEGORIES = {
 }
 CATEGORY_SETS = {"set_start": "int64", "level_sets": "uint64"}
 LINEAR_LEAVES = {f"line_{name}": dtype.name for name, dtype in LINEAR_LEAF_ARRAYS.items()}
+CROSSES = {"cross_operation": "uint8", "cross_sources": "uint32"}
 TARGET_ENCODINGS = {
     "statistic_start": "uint64",
     "statistic_sources": "uint32",
@@ -81,6 +83,7 @@ OPTIONAL = {
     **CATEGORIES,
     **CATEGORY_SETS,
     **LINEAR_LEAVES,
+    **CROSSES,
     **TARGET_ENCODINGS,
     **VECTORS,
     **TARGETS,

@@ -81,7 +81,7 @@ class Model {
     this.#treeShap ??= new TreeShap(this.#trees, outputs, row.length);
     const shap = this.#treeShap.of(row);
     const values = this.features.map((_, j) => base.map((_, k) => shap[j * outputs + k]));
-    // The value of a target-encoded column is divided equally among its source features.
+    // The value of a derived column is divided equally among its source features.
     derived.forEach(({ sources }, d) => {
       for (const j of sources) {
         base.forEach((_, k) => (values[j][k] += shap[(n + d) * outputs + k] / sources.length));

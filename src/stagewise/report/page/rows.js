@@ -1,4 +1,4 @@
-// Encodes rows: values as codes, followed by target-encoded columns.
+// Encodes rows: values as codes, followed by feature crosses and target-encoded columns.
 //
 // A code is the same number as in Python: a number, the nanoseconds of a date or time, the index of a
 // category, the number of cuts below an integer that is too wide for a double, or NaN for missing.
@@ -64,7 +64,7 @@ class Rows {
     });
   }
 
-  // The row followed by its target-encoded columns; the next call reuses the array.
+  // The row followed by its crosses and its target-encoded columns; the next call reuses the array.
   extended(codes) {
     const { row, features, facts } = this;
     if (codes.length !== features.length) {
@@ -75,6 +75,10 @@ class Rows {
     }
     row.set(codes);
     let column = codes.length;
+    for (const { operation, sources } of facts.crosses) {
+      const value = CROSSES[operation](codes[sources[0]], codes[sources[1]]);
+      row[column++] = Number.isFinite(value) ? value : NaN;
+    }
     for (const encoding of this.encodings) {
       const number = keyNumber(encoding, codes);
       for (let k = 0; k < encoding.outputs; k++) {
@@ -84,6 +88,13 @@ class Rows {
     return row;
   }
 }
+
+// The operations of feature crosses; a result that is not finite is missing.
+const CROSSES = {
+  difference: (a, b) => a - b,
+  ratio: (a, b) => a / b,
+  product: (a, b) => a * b,
+};
 
 // The index of a row's key: for one source the category; for several the index among the known keys, or
 // the number of known keys if it is unknown.

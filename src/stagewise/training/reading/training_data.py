@@ -7,13 +7,15 @@ that is learned (categories, cuts, the scale of y, the best constant) comes from
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from stagewise.data import match_targets
+from stagewise.data.crosses import Cross
 from stagewise.training.reading.folds import (
     Folds,
     automatic_folds,
@@ -123,6 +125,16 @@ class TrainingData:
     n_rows: int
     missing: Counter[int] = field(default_factory=Counter)
     unknown: Counter[int] = field(default_factory=Counter)
+
+    def with_crosses(self, crosses: Sequence[Cross]) -> TrainingData:
+        """Return the same rows with columns that are computed from two features."""
+        features = self.features.with_crosses(crosses)
+        train, valid = (
+            None if rows is None else rows.with_columns(features.append_derived(rows.columns))
+            for rows in (self.train, self.valid)
+        )
+        assert train is not None
+        return replace(self, features=features, train=train, valid=valid)
 
     @property
     def one_class(self) -> bool:
