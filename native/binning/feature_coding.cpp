@@ -15,7 +15,7 @@ double FeatureCoding::threshold(uint32_t last, uint32_t next) const {
 
 uint32_t FeatureCoding::middle_cut(uint32_t last, uint32_t next) const {
   if (!values.empty()) return last;  // threshold() is in the middle of the values
-  return next < bins() ? last + (next - 1 - last) / 2 : bins() - 1;
+  return next < bins() ? last + (next - last) / 2 : bins() - 1;
 }
 
 uint32_t FeatureCoding::code_below(double threshold) const {

@@ -42,7 +42,8 @@ struct FeatureCoding {
     return static_cast<uint32_t>(values.empty() ? cuts.size() + 1 : values.size());
   }
   // The last code on the left of a split between rows with codes up to `last` and rows with codes
-  // from `next` on: in the middle of the codes without rows. All those cuts have the same gain.
+  // from `next` on: in the middle of the codes without rows, which have the same gain. Of two
+  // middles the right one, as a value in the middle between two others goes left.
   uint32_t middle_cut(uint32_t last, uint32_t next) const;
   // The threshold between the codes up to `last` and the codes from `next` on; +inf: none is above.
   double threshold(uint32_t last, uint32_t next) const;

@@ -73,7 +73,7 @@ def find_cuts(column: npt.NDArray[Any], weight: Vector | None, max_bins: int) ->
 def middle_cuts(cuts: npt.NDArray[Any], values: npt.NDArray[Any]) -> Vector:
     """Return a cut between any two adjacent bins that have values; of several, the middle one."""
     codes = np.unique(np.searchsorted(cuts, values))
-    return np.array([cuts[a + (b - 1 - a) // 2] for a, b in itertools.pairwise(codes)])
+    return np.array([cuts[a + (b - a) // 2] for a, b in itertools.pairwise(codes)])
 
 
 def find_category_bins(

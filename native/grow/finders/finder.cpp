@@ -9,11 +9,12 @@ size_t draw_position(const NodeScan& scan, uint32_t feature, size_t first, size_
   return first + static_cast<size_t>((draw(scan.key, feature) >> 32) * (last - first) >> 32);
 }
 
-bool any_missing(const Bins& bins, const RowIndex& rows, uint32_t feature) {
+bool any_missing(const Bins& bins, const RowWeights& weights, const RowIndex& rows,
+                 uint32_t feature) {
   if (!bins.has_missing(feature)) return false;
   const uint32_t missing = bins.value_bins(feature);
   for (size_t i = 0; i < rows.n; ++i)
-    if (bins.code(rows[i], feature) == missing) return true;
+    if (bins.code(rows[i], feature) == missing && weights[rows[i]] != 0) return true;
   return false;
 }
 

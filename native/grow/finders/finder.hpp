@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "binning/bins.hpp"
+#include "gradients/row_weights.hpp"
 #include "grow/nodes/histograms.hpp"
 #include "grow/nodes/leaf.hpp"
 #include "grow/nodes/tree_rules.hpp"
@@ -112,8 +113,9 @@ class Finder {
   size_t most_few_rows_ = SIZE_MAX;
 };
 
-// Whether a missing value of the feature occurs in these rows.
-bool any_missing(const Bins& bins, const RowIndex& rows, uint32_t feature);
+// Whether a missing value of the feature occurs in these rows, in one with a weight.
+bool any_missing(const Bins& bins, const RowWeights& weights, const RowIndex& rows,
+                 uint32_t feature);
 
 // A random one of first, first + 1, ..., last - 1; `first` if there is none.
 size_t draw_position(const NodeScan& scan, uint32_t feature, size_t first, size_t last);

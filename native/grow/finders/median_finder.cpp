@@ -296,7 +296,8 @@ Split MedianFinder::choose_split(Scan* node, Scratch* scratch) const {
   split.feature = (*features_)[best];
   split.bin = candidate.bin;
   split.next_bin = candidate.next_bin;
-  const bool decided = candidate.missing_seen || any_missing(bins_, node->rows, split.feature);
+  const bool decided =
+      candidate.missing_seen || any_missing(bins_, weights_, node->rows, split.feature);
   split.missing_left = decided ? candidate.result.missing_left : heavier_left;
   split.left_sum = left;
   if (bins_.coding(split.feature).categorical()) {

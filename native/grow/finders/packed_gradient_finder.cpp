@@ -134,7 +134,7 @@ void PackedGradientFinder::write_split(const Scan& node, size_t position, double
   const uint32_t feature = (*features_)[position];
   const bool decided =
       candidate.missing_seen || (bins_.sparse() ? any_missing_cell(node, feature, scratch)
-                                                : any_missing(bins_, node.rows, feature));
+                                                : any_missing(bins_, weights_, node.rows, feature));
   split->forced = node.leaf->forced_split >= 0;
   split->gain = std::max(gain, split->forced ? 0.0 : kNeutralGain);
   split->feature = feature;

@@ -318,7 +318,8 @@ Split VectorFinder::choose_split(Scan* node, Scratch* scratch) const {
   split.feature = (*features_)[best];
   split.bin = candidate.bin;
   split.next_bin = candidate.next_bin;
-  const bool decided = candidate.missing_seen || any_missing(bins_, node->rows, split.feature);
+  const bool decided =
+      candidate.missing_seen || any_missing(bins_, weights_, node->rows, split.feature);
   split.missing_left = decided ? candidate.result.missing_left : left_heavier;
   split.left_vector.assign(left, left + lanes_);
   if (bins_.coding(split.feature).categorical())
