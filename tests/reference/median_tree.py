@@ -47,7 +47,7 @@ def category_candidates(problem: Problem, y: Vector, rows: Mask, feature: int) -
     assert bin_of is not None
     x = problem.X[:, feature]
     codes = np.where(np.isnan(x), -1, bin_of[np.nan_to_num(x).astype(int)].astype(int))
-    missing = rows & (codes < 0)
+    missing = rows & (codes < 0) & (problem.weight > 0)
     present = sorted(set(codes[rows & (codes >= 0) & (problem.weight > 0)].tolist()))
     middle = {}
     for b in present:

@@ -111,16 +111,17 @@ def candidates(problem: Problem, rows: Mask) -> Iterator[Split]:
     """
     for feature, cuts in enumerate(problem.cuts):
         x = problem.X[:, feature]
-        missing = rows & np.isnan(x)
+        weighted = rows & (problem.weight > 0)
+        missing = weighted & np.isnan(x)
         if cuts is None:
-            values = np.unique(x[rows & ~missing])
+            values = np.unique(x[weighted & ~missing])
             middle = values[:-1] / 2 + values[1:] / 2
             cuts = np.where(np.isfinite(middle), middle, np.finfo(float).max)
         elif cuts.dtype == np.uint32:
             yield from category_candidates(problem, rows, feature, cuts)
             continue
         else:
-            cuts = middle_cuts(cuts, x[rows & ~missing & (problem.weight > 0)])
+            cuts = middle_cuts(cuts, x[weighted & ~missing])
         for missing_left in (False, True) if missing.any() else (False,):
             for cut in [*cuts, np.inf]:
                 left = rows & ((x <= cut) | (missing & missing_left))
@@ -141,7 +142,7 @@ def category_candidates(
     rules = problem.rules
     x = problem.X[:, feature]
     codes = np.where(np.isnan(x), -1, bin_of[np.nan_to_num(x).astype(int)].astype(int))
-    missing = rows & (codes < 0)
+    missing = rows & (codes < 0) & (problem.weight > 0)
     present = sorted(set(codes[rows & (codes >= 0)].tolist()))
     ratio = {}
     for b in present:
