@@ -49,6 +49,18 @@ class HeldOutLosses:
         """Return the differences of the rows that both have."""
         return HeldOutLosses(self.values - other.values, self.weight, self.unit)
 
+    def distance_to(self, other: HeldOutLosses) -> float:
+        """Return the mean difference in standard errors; 0 if all differences are 0."""
+        difference = self.minus(other)
+        mean, error = difference.mean, difference.standard_error
+        return mean / error if error > 0.0 else math.inf if mean > 0.0 else 0.0
+
+    def at(self, rows: npt.NDArray[np.intp]) -> HeldOutLosses:
+        """Return the losses of some rows only."""
+        values = np.full_like(self.values, np.nan)
+        values[rows] = self.values[rows]
+        return HeldOutLosses(values, self.weight, self.unit)
+
     def _shares(self) -> tuple[Vector, Vector]:
         held = ~np.isnan(self.values)
         weight = self.weight[held]

@@ -296,12 +296,8 @@ class Search:
         """Set the weights of the trials that are left; return those with a weight."""
         left = [trial for trial in self.left if trial.fits]
         rows = self._held(left)
-        weights = choose_weights(
-            [trial.oof_scores[rows] for trial in left],
-            lambda score: self._row_losses(score, rows),
-            self._weights(rows),
-            self.spec.plan.members,
-        )
+        losses = [self._losses(trial.oof_scores).at(rows) for trial in left]
+        weights = choose_weights(losses, self.spec.plan.members)
         for trial, weight in zip(left, weights.tolist(), strict=True):
             trial.weight = weight
         return sorted((t for t in left if t.weight), key=lambda t: -t.weight)

@@ -16,45 +16,32 @@ Vector = npt.NDArray[np.float64]
 RowLosses = Callable[[Vector], Vector]
 """The loss of every held-out row, from scores of shape (n_rows, n_outputs)."""
 
-STEPS = 25
-"""The largest number of steps of the greedy search: weights are multiples of 1/25 at least."""
+FARTHEST = 2.0
+"""The number of standard errors beyond which a model has no weight."""
 LEAST_FACTOR = 0.25
 """The factor of scores is between 1/4 and 1."""
 
 
-def choose_weights(
-    scores: Sequence[Vector], losses: RowLosses, weight: Vector, members: int
-) -> Vector:
-    """Return weights with sum 1 that make the loss of held-out rows small.
+def choose_weights(losses: Sequence[HeldOutLosses], members: int) -> Vector:
+    """Return weights with sum 1: the more a model is worse than the best one, the smaller.
 
-    In every step the model whose addition reduces the loss of the average most is added once more;
-    the search ends when no addition reduces it (forward selection with replacement, Caruana et al.
-    2004). Few steps from the best single model keep the weights from fitting the held-out rows.
+    The weight is proportional to exp(-z²/2), where z is the mean difference of the losses of
+    held-out rows to those of the best model, in standard errors. So models that the held-out rows
+    cannot tell apart have about the same weight. Models beyond `FARTHEST` have none.
 
     Parameters
     ----------
-    scores : sequence of float64 arrays of shape (n_rows, n_outputs)
-        The scores of held-out rows by each model.
-    losses : callable
-        Returns the loss of every row.
-    weight : float64 array
-        The weights of these rows.
+    losses : sequence of HeldOutLosses
+        The losses of each model, of the same rows.
     members : int
         The largest number of models with a positive weight.
     """
-    counts, total, best = np.zeros(len(scores)), np.zeros_like(scores[0]), np.inf
-    for step in range(1, STEPS + 1):
-        allowed = [m for m in range(len(scores)) if counts[m] or np.count_nonzero(counts) < members]
-        found = [
-            float(np.average(losses((total + scores[m]) / step), weights=weight)) for m in allowed
-        ]
-        place = int(np.argmin(found))
-        if found[place] >= best:
-            break
-        best, chosen = found[place], allowed[place]
-        counts[chosen] += 1
-        total = total + scores[chosen]
-    return np.asarray(counts / counts.sum())
+    best = min(losses, key=lambda own: own.mean)
+    distances = np.array([own.distance_to(best) for own in losses])
+    order = np.argsort(distances, kind="stable")
+    weight = np.where(distances < FARTHEST, np.exp(-(distances**2) / 2.0), 0.0)
+    weight[order[members:]] = 0.0
+    return np.asarray(weight / weight.sum())
 
 
 def choose_factor(score: Vector, losses: RowLosses, weight: Vector) -> float:
