@@ -220,6 +220,49 @@ def test_folds_hold_every_row_out_once_and_keep_a_row_of_every_class(n):
         np.testing.assert_array_equal(np.sort(np.concatenate([train, held])), np.arange(n))
 
 
+def test_of_many_rows_a_tenth_is_held_out_and_a_quarter_fitted():
+    y = np.array([0, 1] * 6 + [2] * 60_000, dtype=np.int32)
+    rows, n = RowSet(None, None, y, None), len(y)
+    ((train, held),) = automatic_folds(rows, y, None, 7, by_class=True)
+    assert not set(train) & set(held)
+    assert set(y[train]) == {0, 1, 2}
+    assert len(train) == pytest.approx(n / 4, rel=1e-3)
+    assert len(held) == pytest.approx(n / 10, rel=1e-3)
+    rare = np.where(np.arange(n) < 2, 0, 2).astype(np.int32)  # both rows may be in unused parts
+    for seed in range(6):
+        rows = RowSet(None, None, rare, None)
+        ((train, held),) = automatic_folds(rows, rare, None, seed, by_class=True)
+        assert set(rare[train]) == {0, 2}
+        assert not set(train) & set(held)
+        assert len(train) > len(held) > 0
+
+
+@pytest.mark.parametrize("n_groups", [2, 3, 40, 5000])
+def test_groups_of_many_rows_stay_together(n_groups):
+    rng = np.random.default_rng(0)
+    groups, y = rng.integers(0, n_groups, 60_000), rng.normal(size=60_000)
+    ((train, held),) = automatic_folds(RowSet(None, None, y, None), y, groups, 0, by_class=False)
+    assert not set(groups[train]) & set(groups[held])
+    assert len(train) > 0.2 * len(y) or n_groups == 2
+    assert len(held) > 0
+
+
+def test_many_rows_have_one_kind_of_tree_and_few_rounds():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50_500, 2))
+    y = np.sin(3 * X[:, 0]) + X[:, 1] + rng.normal(size=len(X))
+    model = GradientBoostingRegressor(n_jobs=1).fit(X, y)
+    choice = model.fit_report_["round_choice"]
+    assert choice["rounds"] == round(2 * choice["best_round"])
+    assert choice["rounds"] <= 320
+    assert model.learning_rate_ == 0.1
+    assert "symmetric" not in model.recipe()
+    own = GradientBoostingRegressor(early_stopping=KFold(2), n_jobs=1).fit(X, y)
+    own = own.fit_report_["round_choice"]
+    assert own["rounds"] == round(own["best_round"] * 2**0.5)
+    assert own["rounds"] <= 320
+
+
 @pytest.mark.parametrize("n", [120, 3000])
 def test_groups_stay_together(n):
     rng = np.random.default_rng(0)

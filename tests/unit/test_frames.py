@@ -229,3 +229,34 @@ def test_float_columns_next_to_categories_are_not_copied(library: str) -> None:
     X = pd.DataFrame(data) if library == "pandas" else pl.DataFrame(data)
     table = read_table(X, caller="Model", categorical=CategoricalFeatures("text"))
     assert np.shares_memory(table.columns[0], X["x"].to_numpy())
+
+
+def test_a_category_type_of_pandas_is_read_like_its_cells() -> None:
+    from stagewise.data.categories.categorical_features import CategoricalFeatures
+
+    cells = ["b", None, "a", "b", "c"]
+    kinds = {
+        "text": pd.Series(cells, dtype=object),
+        "categories": pd.Series(pd.Categorical(cells, categories=["z", "c", "b", "a", "y"])),
+    }
+    found = {}
+    for name, column in kinds.items():
+        table = read_table(
+            pd.DataFrame({"c": column}), caller="Model", categorical=CategoricalFeatures("text")
+        )
+        factor = table.factors[0]
+        assert set(factor.values) == {"a", "b", "c"}  # z and y have no row
+        found[name] = [None if code < 0 else factor.values[code] for code in factor.codes]
+    assert found["text"] == found["categories"] == cells
+
+
+@pytest.mark.parametrize("categories", [[1, 2], [0.5, 1.5], ["a", 1]])
+def test_category_types_of_pandas_that_are_not_text(categories: list[object]) -> None:
+    from stagewise.data.categories.categorical_features import CategoricalFeatures
+
+    column = pd.Series(pd.Categorical([categories[1], None, categories[0]], categories=categories))
+    chosen = CategoricalFeatures([0])
+    table = read_table(pd.DataFrame({"c": column}), caller="Model", categorical=chosen)
+    factor = table.factors[0]
+    found = [None if code < 0 else factor.values[code] for code in factor.codes]
+    assert found == [categories[1], None, categories[0]]

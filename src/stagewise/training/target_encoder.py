@@ -36,7 +36,7 @@ MAX_OUTPUTS = 8
 own columns."""
 MAX_CUTS = 31
 """The largest number of cuts of a target-encoded column: finer differences are mostly chance."""
-MAX_ROWS = 100_000
+MAX_ROWS = 25_000
 """The largest number of rows from which combinations are found."""
 
 

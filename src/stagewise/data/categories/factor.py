@@ -7,7 +7,7 @@ module must not import models.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +39,14 @@ class Factor(NamedTuple):
 
     values: list[Category]
     codes: Codes
+
+    @classmethod
+    def from_codes(cls, values: Sequence[Category], codes: Array) -> Factor:
+        """Return a column from distinct values and codes; values without a row are left out."""
+        held = np.flatnonzero(np.bincount(codes + np.intp(1), minlength=len(values) + 1)[1:])
+        place = np.full(len(values) + 1, -1, dtype=np.int32)  # the code -1 selects the last entry
+        place[held] = np.arange(len(held))
+        return cls([values[code] for code in held.tolist()], place[codes])
 
     def count_rows(self, rows: npt.NDArray[np.uint32] | None = None) -> npt.NDArray[np.intp]:
         """Return the number of rows that hold each value, among `rows` or, with None, all."""

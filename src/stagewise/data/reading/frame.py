@@ -111,6 +111,18 @@ class Frame:
         """Return the cells of one column; see `series_cells`."""
         return series_cells(self._series(position), column_label(self.names, position))
 
+    def text_codes(self, position: int) -> tuple[list[str], Array] | None:
+        """Return the categories of a column, and the code of each row; -1 where it is missing.
+
+        None: the column does not have codes as pandas does, or not all categories are text.
+        """
+        accessor: Any = getattr(self._series(position).to_native(), "cat", None)
+        codes = getattr(accessor, "codes", None)
+        if codes is None:
+            return None
+        categories = list(accessor.categories)
+        return (categories, codes.to_numpy()) if set(map(type, categories)) <= {str} else None
+
     def has_category_type(self, position: int) -> bool:
         """Return whether a column has a category type of any library."""
         return _is_category(self._series(position))

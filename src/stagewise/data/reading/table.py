@@ -106,6 +106,9 @@ class _Grid:
     def cells(self, position: int) -> tuple[Array, Mask | None]:
         return self.values[:, position], None if self.mask is None else self.mask[:, position]
 
+    def text_codes(self, position: int) -> tuple[list[str], Array] | None:
+        return None
+
     def has_category_type(self, position: int) -> bool:
         return False
 
@@ -319,8 +322,12 @@ def _by_columns(
     for j in range(n_features):
         label, remedy = column_label(names, j), categorical.remedy(names, j)
         if j in positions:
-            values, hidden = source.cells(j)
-            factor = factorise(values, hidden, label, comparable=categorical.learns_categories)
+            coded = source.text_codes(j)
+            if coded is not None:
+                factor = Factor.from_codes(*coded)
+            else:
+                values, hidden = source.cells(j)
+                factor = factorise(values, hidden, label, comparable=categorical.learns_categories)
             factors[j], taken[j] = factor.mask_values(missing_values)
             columns.append(factors[j].codes)
             continue

@@ -134,7 +134,7 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
             reason = self._why_impossible(made, next(iter(specs.values()), made), data)
             if reason:
                 left_out[own.name] = reason
-            else:
+            elif made not in specs.values():  # another candidate may mean the same for these rows
                 specs[own.name] = made
         return {**params, "specs": specs, "left_out": left_out}
 

@@ -26,8 +26,8 @@ def choose_weights(losses: Sequence[HeldOutLosses], members: int) -> Vector:
     """Return weights with sum 1: the more a model is worse than the best one, the smaller.
 
     The weight is proportional to exp(-z²/2), where z is the mean difference of the losses of
-    held-out rows to those of the best model, in standard errors. So models that the held-out rows
-    cannot tell apart have about the same weight. Models beyond `FARTHEST` have none.
+    held-out rows to those of the best model, in standard errors. So models whose losses hardly
+    differ have about the same weight. Models beyond `FARTHEST` have none.
 
     Parameters
     ----------

@@ -90,7 +90,9 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
             classes, sparse = data.classes is not None, data.train.is_sparse
             held = data.folds is not None, data.valid is not None
             n = len(data.train.y)
-            facts = self._facts = DataFacts(n, loss.n_outputs, classes, sparse, *held)
+            fitted = [len(rows) / n for rows, _ in data.folds or []]
+            share = sum(fitted) / len(fitted) if fitted else 1.0
+            facts = self._facts = DataFacts(n, loss.n_outputs, classes, sparse, *held, share)
         before = getattr(self, "learning_rate_", None) if params.get("warm_start") else None
         return resolve_auto(params, facts, before)
 

@@ -37,6 +37,10 @@ LEAST_ROWS = 50
 """With fewer rows, no row is held out automatically."""
 FEW_ROWS = 2000
 """With fewer rows, every row is held out automatically, in folds; otherwise a fifth of them."""
+MANY_ROWS = 50_000
+"""With more rows, a tenth of them is held out, and a quarter is fitted."""
+PARTS_OF_MANY, HELD_PARTS, USED_PARTS = 20, 2, 7
+"""The same, as numbers of equal parts: 2 of 20 are held out, and the next 5 are fitted."""
 PARTS = 5
 """The number of automatic folds, unless it is given."""
 
@@ -174,18 +178,28 @@ def automatic_folds(
         below 0, equal to 0 and above 0 are treated as classes.
     parts : int or None
         The number of folds; None: five if there are fewer than 2000 rows, otherwise one that holds
-        a fifth of them out.
+        a fifth of them out, or a tenth of more than 50,000 rows. In that case only a quarter of
+        the rows is fitted.
     """
     n = len(rows.y)
     strata = rows.y if by_class else _signs(rows.y)
+    many = parts is None and n > MANY_ROWS
+    n_parts = PARTS_OF_MANY if many else parts or PARTS
     if groups is not None:
         own = group_numbers(groups, rows, len(y))
-        part = _deal(np.zeros(int(own.max()) + 1, dtype=np.intp), seed, parts or PARTS)[own]
+        part = _deal(np.zeros(int(own.max()) + 1, dtype=np.intp), seed, n_parts)[own]
     if n < LEAST_ROWS or (by_class and len(np.unique(strata)) == 1):
         return None
     kept = PARTS if n < FEW_ROWS else 1
     if groups is None:
-        part = _deal(strata, seed, parts or PARTS)
+        part = _deal(strata, seed, n_parts)
+    if many:
+        train = np.flatnonzero((part < 0) | ((part >= HELD_PARTS) & (part < USED_PARTS)))
+        held = np.flatnonzero((part >= 0) & (part < HELD_PARTS))
+        complete = len(np.unique(strata[train])) == len(np.unique(strata))
+        if complete and 0 < len(held) < len(train):
+            return [(train, held)]
+        part = np.where(part < 0, part, part % PARTS)  # there are few groups, or a rare class
     folds = []
     for number in range(parts or PARTS):
         train, held = np.flatnonzero(part != number), np.flatnonzero(part == number)
