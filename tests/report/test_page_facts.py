@@ -391,3 +391,18 @@ def test_ignored_warnings_stay_ignored():
         warnings.simplefilter("ignore", sw.UnknownCategoryWarning)
         found = report_facts(model, X.assign(kind="castle"), y)
     assert any("castle" in note for note in found.overview.notes)
+
+
+def test_the_page_shows_how_rounds_and_candidates_were_chosen():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3))
+    y = X[:, 0] + rng.normal(size=150)
+    default = sw.GradientBoostingRegressor(n_jobs=1).fit(X, y)
+    overview = report_facts(default, X, y).overview
+    assert overview.round_choice == default.fit_report_["round_choice"]
+    assert overview.leaderboard == []
+    auto = sw.AutoRegressor(quality=3, n_jobs=1).fit(X, y)
+    overview = report_facts(auto, X, y).overview
+    assert [row["name"] for row in overview.leaderboard] == [row.name for row in auto.leaderboard_]
+    plain_fit = sw.GradientBoostingRegressor(n_estimators=3).fit(X, y)
+    assert report_facts(plain_fit, X, y).overview.round_choice is None

@@ -7,7 +7,7 @@ page/ display them.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -81,6 +81,11 @@ class Overview:
         Names, values, and whether they are defaults.
     notes : tuple of str
         Warnings raised while the report was computed.
+    round_choice : mapping or None
+        How held-out rows chose the number of rounds, as in `fit_report_`; None: they did not, or
+        the model was loaded from a file.
+    leaderboard : list of dict
+        The candidates of an automatic model.
     """
 
     title: str
@@ -103,6 +108,8 @@ class Overview:
     version: str
     parameters: tuple[tuple[str, str, bool], ...]
     notes: tuple[str, ...]
+    round_choice: Mapping[str, Any] | None
+    leaderboard: list[dict[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,6 +332,8 @@ class _Computation:
             VERSION,
             parameters,
             (),
+            getattr(estimator, "fit_report_", {}).get("round_choice"),
+            estimator.leaderboard_.records() if hasattr(estimator, "leaderboard_") else [],
         )
 
     def _scores(self) -> tuple[tuple[str, tuple[Score, ...]], ...]:

@@ -23,15 +23,38 @@ function overviewSection({ facts }) {
       ["Features", `${formatNumber(o.features.length, 9)}, ${formatNumber(o.n_used, 9)} of them used`],
       ["Trees", `${formatNumber(o.n_trees, 9)} with ${formatNumber(o.n_leaves, 9)} leaves, depth at most ${o.depth}`],
       ["Loss", o.loss],
+      ...(o.round_choice ? [["Rounds", rounds(o.round_choice)]] : []),
     ].map(([what, text]) => h("div", {}, h("dt", {}, what), h("dd", {}, text))), h("div", { class: "whole" }, h("dt", {}, "Algorithm"), h("dd", {}, o.recipe))),
     fingerprint(o.fingerprint),
     notes(o.notes.map((text) => [null, text])),
+    candidates(o.leaderboard),
     h("details", {}, h("summary", {}, "Parameters"), tableOf("Parameters that differ from the defaults come first", [
       { title: "parameter", cell: ([name, , usual]) => (usual ? name : h("b", {}, name)) },
       { title: "value", cell: ([, value]) => h("code", {}, ellipsis(value, 120)) },
       { title: "", cell: ([, , usual]) => (usual ? h("span", { class: "soft" }, "default") : "set") },
     ], [...o.parameters].sort((one, two) => one[2] - two[2]))));
   return section;
+}
+
+/** How held-out rows chose the number of rounds. */
+function rounds({ folds, held_out_rows, best_round, rounds: kept }) {
+  const parts = folds > 1 ? ` in ${formatNumber(folds, 9)} folds` : "";
+  return `${formatNumber(kept, 9)}; best for ${amount(held_out_rows, "held-out row")}${parts}: ${formatNumber(best_round, 9)}`;
+}
+
+/** The leaderboard of an automatic model; null for other models. */
+function candidates(rows) {
+  if (!rows.length) return null;
+  const number = (name, digits) => ({ title: name.replaceAll("_", " "), number: true, cell: (row) => formatNumber(row[name], digits), key: (row) => row[name] });
+  return h("details", { open: "" }, h("summary", {}, "Candidates"), tableOf(
+    "Loss of held-out rows; its difference to the fitted model on the same rows, with the standard error of the difference; and the weight in the model.", [
+      { title: "candidate", cell: (row) => row.name },
+      number("loss", 5),
+      number("difference", 3),
+      number("difference_error", 2),
+      number("weight", 2),
+      number("rounds", 9),
+    ], rows));
 }
 
 function story(o) {
