@@ -289,7 +289,10 @@ def test_the_unit_of_the_target_changes_the_leaderboard_by_its_square(table, uni
 def test_few_rows_and_one_class_have_no_search(table):
     few = AutoRegressor().fit(table.X[:40], table.number[:40])
     assert np.isnan(few.leaderboard_[0].loss)
-    assert {*few.fit_report_["candidates_left_out"].values()} == {"no row was held out"}
+    reasons = few.fit_report_["candidates_left_out"]
+    same = "it is the same as another candidate for these data"
+    assert reasons.pop("target encoding") == reasons.pop("all thresholds") == same
+    assert {*reasons.values()} == {"no row was held out"}
     with pytest.warns(UserWarning, match="only one class") as caught:
         one = AutoClassifier().fit(table.X, np.zeros(ROWS, dtype=int))
     assert len(caught) == 1
@@ -512,4 +515,18 @@ def test_features_that_cannot_be_crossed(table):
     assert "monotonic_cst" in monotone.fit_report_["candidates_left_out"]["feature crosses"]
     one = AutoRegressor(n_jobs=1).fit(table.X[:, :1], y)
     assert "feature crosses" not in {row.name for row in one.leaderboard_}
-    assert "feature crosses" not in one.fit_report_["candidates_left_out"]
+    assert "the same" in one.fit_report_["candidates_left_out"]["feature crosses"]
+    with pytest.warns(UserWarning, match="only one value"):
+        constant = AutoRegressor(n_jobs=1).fit(table.X, np.ones(ROWS))
+    assert "have a gain" in constant.fit_report_["candidates_left_out"]["feature crosses"]
+
+
+def test_sparse_rows_of_a_model_with_crosses(monkeypatch):
+    only_crosses(monkeypatch)
+    X, y = ratios(200)
+    X[::3, 1] = 0.0
+    auto = AutoRegressor(n_jobs=1).fit(X, y)
+    assert auto.model_.features.crosses
+    sparse = scipy.sparse.csr_array(X)
+    np.testing.assert_array_equal(auto.predict(sparse), auto.predict(X))
+    np.testing.assert_array_equal(auto.predict(sparse[:3]), auto.predict(X)[:3])

@@ -247,6 +247,18 @@ def test_groups_of_many_rows_stay_together(n_groups):
     assert len(held) > 0
 
 
+def test_unequal_groups_of_many_rows():
+    n = 60_000
+    groups, y = np.zeros(n, dtype=int), np.random.default_rng(0).normal(size=n)
+    groups[:800] = 1 + np.arange(800) // 20
+    for seed in range(8):
+        rows = RowSet(None, None, y, None)
+        folds = automatic_folds(rows, y, groups, seed, by_class=False)
+        for train, held in folds:
+            assert not set(groups[train]) & set(groups[held])
+            assert len(train) + len(held) == n  # a quarter would be a few rows of small groups
+
+
 def test_many_rows_have_one_kind_of_tree_and_few_rounds():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50_500, 2))

@@ -348,3 +348,15 @@ def test_a_sparse_matrix_is_never_made_dense():
 def test_vector_leaves_are_refused(table):
     with pytest.raises(InvalidParameterError, match=r"leaves='vector'.*sparse"):
         quick(GradientBoostingClassifier, leaves="vector").fit(sp.csr_array(table[0]), table[3])
+
+
+def test_weights_that_are_almost_0_give_the_same_model_for_sparse_and_dense_rows():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, size=(120, 4)).astype(float)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    y, weight = rng.normal(size=120), rng.choice([0.0, 1e-9, 1.0, 1e6], 120)
+    model = GradientBoostingRegressor(n_estimators=8, min_samples_leaf=1)
+    dense, sparse = (
+        clone(model).fit(rows, y, sample_weight=weight) for rows in (X, sp.csr_array(X))
+    )
+    assert dense.fingerprint() == sparse.fingerprint()

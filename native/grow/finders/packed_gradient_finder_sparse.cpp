@@ -54,13 +54,13 @@ bool PackedGradientFinder::any_missing_cell(const Scan& node, uint32_t feature,
                                             Scratch* scratch) const {
   const SparseCodes& codes = bins_.sparse_codes();
   const NodeRows rows(node.rows, &scratch->row_marks);
-  size_t stored = 0, missing = 0;
+  int64_t stored = 0, missing = 0;  // sums of weights
   codes.visit(feature, 0, codes.rows(), [&](uint32_t row, uint32_t code) {
     if (!rows.has(row)) return;
-    ++stored;
-    missing += code == bins_.value_bins(feature) ? 1 : 0;
+    stored += weights_[row];
+    missing += code == bins_.value_bins(feature) ? weights_[row] : 0;
   });
-  if (codes.default_bin(feature) == bins_.value_bins(feature)) missing += node.rows.n - stored;
+  if (codes.default_bin(feature) == bins_.value_bins(feature)) missing += node.leaf->count - stored;
   return missing > 0;
 }
 

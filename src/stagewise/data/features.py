@@ -240,6 +240,8 @@ class Features(Sequence[Feature]):
         """
         if self._replaced and isinstance(table.columns, SparseCells):
             self._refuse_sparse()
+        if self.crosses and isinstance(table.columns, SparseCells):
+            return table.columns.dense()  # models with crosses were fitted to dense tables
         if not self._replaced and not isinstance(table.columns, list):
             return table.columns
         return [self._column(table, position, unknown) for position in range(self._width)]

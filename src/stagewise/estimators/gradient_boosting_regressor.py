@@ -39,7 +39,7 @@ class GradientBoostingRegressor(
         (Friedman's gradient boosting).
     learning_rate : float or "auto", default="auto"
         ν, the factor of every tree. "auto": 0.05 with n_estimators="auto" (with n > 25,000
-        rows 0.05 · √(n / 25,000), at most 0.1), otherwise 0.1 · min(1, (100 /
+        rows 0.05 · √(n / 25,000), with n > 50,000 rows 0.1), otherwise 0.1 · min(1, (100 /
         n_estimators)^¼), which is 0.1 up to 100 rounds, 0.056 with 1000 and 0.047 with
         2000. `fit_report_` and `recipe` have the value. A continued fit (`warm_start`)
         keeps the rate of its model; a fit that begins with warm_start=True has 0.1, since
@@ -49,10 +49,11 @@ class GradientBoostingRegressor(
         each, unless leaves="vector". "auto": rows that are held out choose the number of rounds (a
         fifth of the rows, or five folds if there are fewer than 2000 rows; `groups` stay together),
         and then the model is fitted to all rows. Of three rounds, two grow best-first trees with
-        random thresholds and one grows a symmetric tree, each on 80 % of the rows (MVS). With fewer
-        than 50 rows it is 100. "auto" of the parameters below has two meanings: the first for
-        n_estimators="auto", the second for a number of rounds. Every parameter that is set holds
-        for all trees. See docs/defaults.md.
+        random thresholds and one grows a symmetric tree, each on 80 % of the rows (MVS). With more
+        than 50,000 rows a tenth is held out, a quarter chooses the number of rounds, and trees are
+        plain. With fewer than 50 rows it is 100. "auto" of the parameters below has two meanings:
+        the first for n_estimators="auto", the second for a number of rounds. Every parameter that
+        is set holds for all trees. See docs/defaults.md.
     max_leaf_nodes : int, None or "auto", default="auto"
         The largest number of leaves of a tree. "auto": 31 for best-first trees and 64 for
         symmetric ones; or 31.

@@ -29,8 +29,10 @@ from stagewise.validation.rules import Number, OrAuto, Rule
 __all__ = ["BaseAuto"]
 
 VECTOR_LEAVES = "linear leaves cannot be added to leaves with a value for each class"
+NOT_CROSSED = "fewer than two numeric features have a gain"
 CONSTRAINTS = ("monotonic_cst", "interaction_cst")
 CONSTRAINED = "monotonic_cst and interaction_cst do not apply to feature crosses"
+SAME = "it is the same as another candidate for these data"
 SPARSE = "features of a sparse matrix are not crossed"
 PLAIN_ROUNDS = 100
 """The number of rounds if no row is held out."""
@@ -122,6 +124,7 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         for candidate in self._plan().candidates:
             own = candidate.for_features(data.features, loss.n_outputs)
             if own is None:
+                left_out[candidate.name] = SAME
                 continue
             try:
                 spec = self._spec_of(own.parameters, params, data, loss)
@@ -132,9 +135,11 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
                 continue
             made = CandidateSpec(spec, own.n_crossed)
             reason = self._why_impossible(made, next(iter(specs.values()), made), data)
+            if made in specs.values():
+                reason = SAME
             if reason:
                 left_out[own.name] = reason
-            elif made not in specs.values():  # another candidate may mean the same for these rows
+            else:
                 specs[own.name] = made
         return {**params, "specs": specs, "left_out": left_out}
 
@@ -200,7 +205,11 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         self.leaderboard_ = _leaderboard(result)
         tried = {trial.name for trial in result.trials}
         reason = result.stop_reason if data.folds is not None else "no row was held out"
-        late = {name: reason for name in params["specs"] if name not in tried}
+        late = {
+            name: NOT_CROSSED if not reason and spec.n_crossed else reason
+            for name, spec in params["specs"].items()
+            if name not in tried
+        }
         return {
             "quality": params["quality"],
             "candidates_left_out": params["left_out"] | late,
@@ -226,7 +235,7 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         text = f"{repr(loss) if own else loss.name} x {plan.combination} {names}".replace("  ", " ")
         if not plan.searches:
             return f"{text} with {PLAIN_ROUNDS} rounds x all rows{other_parameters(self, 'auto')}"
-        folds = "a fifth of the rows or 5 folds" if plan.folds is None else f"{plan.folds} folds"
+        folds = "a part of the rows or 5 folds" if plan.folds is None else f"{plan.folds} folds"
         folds = folds if isinstance(params["cv"], str) else "the rows of cv"
         return f"{text} x {folds} held out, then all rows{other_parameters(self, 'auto')}"
 

@@ -74,7 +74,7 @@ class Plan:
     candidates : tuple of Candidate
         The configurations to try.
     folds : int or None
-        The number of folds; None: five for few rows, otherwise one that holds a fifth of them out.
+        The number of folds; None: five for few rows, otherwise one (`automatic_folds`).
     rungs : tuple of (int, int)
         Successive halving: the numbers of folds of each rung, and of candidates that it keeps.
         After the last rung the remaining folds are run. Empty: all candidates run all folds.

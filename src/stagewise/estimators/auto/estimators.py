@@ -46,7 +46,8 @@ class AutoRegressor(RegressorPredictions, RegressionLossParameters, TreeAttribut
         to all rows in the rest of the time are represented by their models of folds.
     cv : "auto", int, splitter or list of pairs, default="auto"
         The folds; "auto": five folds for fewer than 2000 rows and for quality 5, otherwise one that
-        holds a fifth of the rows out. Pass ``TimeSeriesSplit()`` for rows in the order of time.
+        holds a fifth of the rows out, or a tenth of more than 50,000 rows. Pass
+        ``TimeSeriesSplit()`` for rows in the order of time.
     monotonic_cst, interaction_cst, missing_values, categorical_features, handle_unknown, \
 random_state, n_jobs, quantile
         As in `GradientBoostingRegressor`.

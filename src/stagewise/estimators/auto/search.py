@@ -261,16 +261,22 @@ class Search:
                 if not self._has_time(trial, len(run)):
                     self.stop_reason = f"{LIMIT} {self.spec.time_limit:g} s"
                     return
-                self._fit_folds(trial, run)
+                if self._add_crosses(trial):
+                    self._fit_folds(trial, run)
             first += len(run)
             self.left = sorted(self.left, key=lambda trial: trial.mean_loss)[:kept]
+
+    def _add_crosses(self, trial: Trial) -> bool:
+        """Add the crosses of a candidate that has some; return False if there are none to add."""
+        if not trial.spec.n_crossed or trial.fits:
+            return True
+        crosses = choose_crosses(self.trials[0].fold_models, trial.spec.n_crossed)
+        trial.data = self.data.with_crosses(crosses)
+        return bool(crosses)
 
     def _fit_folds(self, trial: Trial, folds: Folds) -> None:
         begin, limit = time.perf_counter(), self.spec.time_limit
         share = None if limit is None else SEARCH_SHARE * limit
-        if trial.spec.n_crossed and not trial.fits:
-            crosses = choose_crosses(self.trials[0].fold_models, trial.spec.n_crossed)
-            trial.data = self.data.with_crosses(crosses)
         spec = trial.spec.boosting
         fit = cross_fit(
             replace(spec, stopping=replace(spec.stopping, time_limit=share)),

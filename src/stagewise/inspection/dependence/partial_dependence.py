@@ -349,7 +349,7 @@ def recursion_score(
             names = ", ".join(repr(fitted.names[j]) for j in derived.sources)
             raise InvalidParameterError(
                 f"The model has a column that is computed from {names} together, and "
-                "method='recursion' needs all or none of them. Pass X and use method='brute'."
+                "method='recursion' needs all or none of them. Use method='brute' with X."
             )
         found = derived.columns(table) if all(inside) else []
         for number, column in enumerate(found):

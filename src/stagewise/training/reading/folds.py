@@ -197,9 +197,11 @@ def automatic_folds(
         train = np.flatnonzero((part < 0) | ((part >= HELD_PARTS) & (part < USED_PARTS)))
         held = np.flatnonzero((part >= 0) & (part < HELD_PARTS))
         complete = len(np.unique(strata[train])) == len(np.unique(strata))
-        if complete and 0 < len(held) < len(train):
+        enough = len(train) > n / PARTS_OF_MANY * 3 and len(held) > n / PARTS_OF_MANY
+        if complete and enough and len(held) < len(train):
             return [(train, held)]
-        part = np.where(part < 0, part, part % PARTS)  # there are few groups, or a rare class
+        # There are few groups or unequal ones, or a class is rare.
+        part = np.where(part < 0, part, part % PARTS)
     folds = []
     for number in range(parts or PARTS):
         train, held = np.flatnonzero(part != number), np.flatnonzero(part == number)
