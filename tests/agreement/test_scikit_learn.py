@@ -75,11 +75,11 @@ def test_squared_error_predictions_are_equal(name: str, missing: bool) -> None:
     mine = GradientBoostingRegressor(**ours).fit(X, y)
     other = HistGradientBoostingRegressor(**theirs).fit(X, y)
     np.testing.assert_allclose(mine.predict(X), other.predict(X), atol=1e-5 * y.std())
-    if not missing:
-        # With missing values theirs also scans from right to left, and then cuts at the other end
-        # of a gap in a node's values: the same split of the training rows, not of new ones.
-        new = make_table(1, missing=False)[0]
-        np.testing.assert_allclose(mine.predict(new), other.predict(new), atol=1e-5 * y.std())
+    # In a gap between a node's values theirs cuts at an end, ours in the middle: the same split of
+    # the training rows, but not of all new ones.
+    new = make_table(1, missing=missing)[0]
+    same = np.isclose(mine.predict(new), other.predict(new), rtol=0.0, atol=1e-5 * y.std())
+    assert same.mean() > 0.95
 
 
 def test_weighted_predictions_are_equal() -> None:
