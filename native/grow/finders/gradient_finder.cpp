@@ -171,7 +171,8 @@ GradientFinder::Candidate GradientFinder::scan_bins(const Scan& node, const BinS
   candidate.missing_seen = sums.missing_sum != 0;
   candidate.exact = sums.counts != nullptr;
   if (candidate.result.score > kNoSplit) {
-    // Rows that are far from the decision may have the sum 0; if they count, they stay in place.
+    // Gradient and hessian of a row may round to 0. If its side then needs it for min_samples_leaf,
+    // the cut does not pass it.
     const bool counted =
         sums.counts != nullptr && !min_count_proven(*node.leaf, candidate.result.left_sum);
     size_t next = candidate.result.position + 1;

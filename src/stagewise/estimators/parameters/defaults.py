@@ -25,6 +25,7 @@ from stagewise.options import (
     SplitSearch,
     flatten_options,
 )
+from stagewise.training.reading.folds import MANY_ROWS
 from stagewise.validation.parameters import RULES
 from stagewise.validation.rules import OrAuto, Rule
 
@@ -136,9 +137,9 @@ AUTO_RATE, AUTO_RATE_ROWS, PATIENCE = 0.05, 25_000, 50
 """ν, the number of rows up to which it is used, and `n_iter_no_change` if rounds are chosen."""
 ROWS_OF_ALL_ROUNDS, ROUNDS_LIMITS = 30_000_000, (300, 3000)
 """The largest number of rounds times rows, and the limits of the number of rounds."""
-MANY_ROWS, ROWS_OF_MANY, ROUNDS_OF_MANY, PATIENCE_OF_MANY = 50_000, 16_000_000, (100, 320), 25
-"""With more rows: the largest number of rounds of the model of all rows, likewise, and
-`n_iter_no_change`. One kind of tree, all rows in every round, and ν = 0.1 are then faster."""
+ROWS_OF_MANY, ROUNDS_OF_MANY, PATIENCE_OF_MANY = 16_000_000, (100, 320), 25
+"""With more than `MANY_ROWS` rows: the same of the model of all rows, and `n_iter_no_change`. One
+kind of tree, all rows in every round, and ν = 0.1 are then faster."""
 AUTO_L2, AUTO_L2_OF_CLASSES = 3.0, 1.0
 """λ if rounds are chosen, and that with more than two classes."""
 MANY_CLASSES = 8
