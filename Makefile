@@ -21,7 +21,7 @@ EXTRAS   := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))[
 	print(*p["dependencies"], *sum((p["optional-dependencies"][e] for e in sys.argv[1:]), []), sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test accuracy accuracy-tuned explain bench stubs structure figures sanitize oom fuzz format clean
+.PHONY: help setup build demo test accuracy accuracy-tuned explain scoring bench out-of-core stubs structure figures cluster sanitize oom fuzz format clean
 
 help: ## say what can be typed here
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,12 @@ accuracy-tuned: $(BENCH)/.installed ## tune CatBoost by 50 trials per table, and
 
 explain: $(BENCH)/.installed ## measure Shapley values against the peers
 	$(BENCH)/bin/python benchmarks/explain/run.py $(EXPLAIN_ARGS)
+
+scoring: $(BENCH)/.installed ## measure predictions of Parquet files against the peers
+	$(BENCH)/bin/python benchmarks/scoring/run.py $(SCORING_ARGS)
+
+out-of-core: $(BENCH)/.installed ## measure training from files against the peers (OUT_OF_CORE_ARGS)
+	$(BENCH)/bin/python benchmarks/out_of_core/run.py $(OUT_OF_CORE_ARGS)
 
 bench: $(BENCH)/.installed ## measure against the peers and write benchmarks/RESULTS.md
 	$(BENCH)/bin/python benchmarks/run.py $(BENCH_ARGS)
@@ -125,6 +131,9 @@ CXX       ?= g++
 # The interpreter is not instrumented, so the run-time library must be loaded before it.
 SAN_LIBS   = $(foreach l,$(if $(findstring thread,$(SANITIZE)),libtsan.so,libasan.so libubsan.so),$(shell $(CXX) -print-file-name=$(l)))
 SITE       = $(shell $(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
+
+cluster: $(BUILT) ## the tests that start Dask clusters and harm their workers (minutes)
+	$(BIN)/python -m pytest -m cluster tests/cluster
 
 sanitize: $(READY) ## run the native tests under AddressSanitizer and UBSan (SANITIZE=thread: TSan)
 	$(BIN)/cmake -S . -B $(SAN_DIR) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \

@@ -15,6 +15,11 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the tests of clusters last: Dask's threads stay, and others measure memory."""
+    items.sort(key=lambda item: "cluster" in item.path.parts)
+
+
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Fail if a test has fitted one of its parameters.
 

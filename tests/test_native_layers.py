@@ -15,7 +15,7 @@ LAYERS = [
     {"grow/finders"},
     {"grow/search", "grow/leaves"},
     {"grow", "predict"},
-    {"forest", "shap"},
+    {"chunks", "forest", "shap"},
     {"bindings"},
 ]
 """The folders, lowest first: a folder includes itself and folders of lower layers only."""

@@ -15,7 +15,13 @@ PACKAGES = ["", ".dependence", ".importances", ".quality", ".shap", ".tables"]
 
 
 MODULES = ["", ".losses", ".averaging", ".options", ".learners", ".estimators", ".bagging"]
-MODULES += [".export", ".errors", *(f".inspection{name}" for name in PACKAGES)]
+MODULES += [
+    ".dask",
+    ".export",
+    ".errors",
+    ".datasets",
+    *(f".inspection{name}" for name in PACKAGES),
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

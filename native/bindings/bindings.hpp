@@ -16,6 +16,7 @@
 #include <stdexcept>
 
 #include "bindings/gil_release.hpp"
+#include "binning/feature_coding.hpp"
 #include "binning/sparse_table.hpp"
 #include "core/columns.hpp"
 #include "core/threads.hpp"
@@ -161,6 +162,8 @@ ScoreUpdate scores_of(const Tree& tree, const In<double>& value, const InOut<dou
 // Throws where the rules of a tree do not fit a table of so many features, or classes their rows.
 struct TreeRules;
 class Bins;
+// The codings of the features: cuts, or bins of categories.
+std::vector<FeatureCoding> codings_of(const nb::sequence& arrays);
 void check_rules(const TreeRules& rules, size_t features);
 void check_classes(const TreeRules& rules, const In<int32_t>& classes, size_t n_classes,
                    size_t rows);
@@ -168,6 +171,8 @@ void check_medians(const TreeRules& rules, const In<double>& target, const Bins&
 
 // Each adds its part of the module.
 void bind_interruption(nb::module_& m);
+void bind_exact_sums(nb::module_& m);
+void bind_chunks(nb::module_& m);
 void bind_tables(nb::module_& m);
 void bind_sparse(nb::module_& m);
 void bind_losses(nb::module_& m);

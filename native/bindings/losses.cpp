@@ -2,6 +2,7 @@
 #include "gradients/gradients.hpp"
 
 #include "bindings/bindings.hpp"
+#include "core/row_weights.hpp"
 
 namespace stagewise {
 namespace {
@@ -70,13 +71,12 @@ double fill_state(Engine& engine, const In<int32_t>& y, const In<double>& scores
             "a class code is out of range");
   const double* w = weight ? weight->data() : nullptr;
   const GilRelease release;
-  return Gradients::sum_blocks(engine.workers, n,
-                               [&](size_t begin, size_t m, LossSums* sums) {
-                                 kernel(y.data() + begin, scores.data() + begin, n, outputs,
-                                        w == nullptr ? nullptr : w + begin, m,
-                                        state.data() + numbers * begin, sums);
-                               })
-      .loss;
+  const auto blocks =
+      Gradients::sum_blocks(engine.workers, n, [&](size_t begin, size_t m, LossSums* sums) {
+        kernel(y.data() + begin, scores.data() + begin, n, outputs,
+               w == nullptr ? nullptr : w + begin, m, state.data() + numbers * begin, sums);
+      });
+  return Gradients::rounded_sums(blocks).loss;
 }
 
 void fill_softmax(Engine& engine, Gradients& gradients, const In<int32_t>& y,
@@ -132,6 +132,12 @@ void bind_losses(nb::module_& m) {
   def_loss(gradients, "logistic", &Kernels::logistic);
   def_loss(gradients, "exponential", &Kernels::exponential);
   gradients.def(nb::init<size_t>(), "n_rows"_a)
+      .def(
+          "__init__",
+          [](Gradients* self, size_t rows, uint64_t first_row, uint64_t table_rows) {
+            new (self) Gradients(rows, {first_row, table_rows});
+          },
+          "n_rows"_a, "first_row"_a, "table_rows"_a)
       .def_prop_ro("n_rows", &Gradients::rows)
       .def(
           "transform",
@@ -165,6 +171,35 @@ void bind_losses(nb::module_& m) {
             g.add_squares(e.workers, weight ? weight->data() : nullptr, ridge, out.data());
           },
           "workers"_a, "weight"_a.noconvert().none(), "ridge"_a, "out"_a.noconvert())
+      .def("exact_sums",
+           [](const Gradients& g) {  // of the losses, of |g| and of h: integers, as ExactSums has
+             LossTotals totals = g.totals();
+             std::vector<int64_t> out;
+             for (ExactSum* sum : {&totals.loss, &totals.abs_gradient, &totals.hessian})
+               out.insert(out.end(), sum->integers().begin(), sum->integers().end());
+             return to_numpy(std::move(out));
+           })
+      .def(
+          "set_sums",
+          [](Gradients& g, double loss, double abs_gradient, double hessian) {
+            g.set_sums({loss, abs_gradient, hessian});
+          },
+          "loss"_a, "abs_gradient"_a, "hessian"_a)
+      .def(
+          "packed",
+          [](Gradients& g, Engine& e, const Weight& weight, double total_weight, uint64_t key) {
+            // For tests: packs the pairs; (gradient, hessian) of every row, flat.
+            require(!weight || weight->shape(0) == g.rows(), "one weight per row");
+            const RowWeights weights(span_of(weight), g.rows());
+            g.pack(e.workers, e.kernels, weights.data(), weights.whole(), total_weight, key);
+            std::vector<int64_t> out;
+            for (size_t i = 0; i < g.rows(); ++i) {
+              out.push_back(packed_gradient(g.slots()[i].packed));
+              out.push_back(packed_hessian(g.slots()[i].packed));
+            }
+            return to_numpy(std::move(out));
+          },
+          "workers"_a, "weight"_a.noconvert().none(), "total_weight"_a, "key"_a)
       .def("pairs",
            [](const Gradients& g) {  // for tests: (gradient, hessian) of every row, flat
              std::vector<float> out;

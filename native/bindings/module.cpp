@@ -17,11 +17,13 @@ NB_MODULE(_native, m) {
 
   bind_interruption(m);
   bind_linear_leaves(m);
+  bind_exact_sums(m);
   bind_tables(m);
   bind_sparse(m);
   bind_losses(m);
   bind_sampling(m);
   bind_grower(m);
+  bind_chunks(m);
   bind_forest_grower(m);
   bind_forest(m);
   bind_target_encoding(m);

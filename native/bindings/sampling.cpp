@@ -7,9 +7,9 @@ namespace stagewise {
 namespace {
 
 DrawnRows drawn_rows(Engine& engine, size_t rows, const Weight& weight, uint64_t seed,
-                     uint64_t round) {
+                     uint64_t round, uint64_t first_row = 0) {
   require(!weight || weight->shape(0) == rows, "one weight per row");
-  return {engine.workers, rows, span_of(weight), seed, round};
+  return {engine.workers, rows, span_of(weight), seed, round, first_row};
 }
 
 // make() without the GIL; the rows alone, or the rows and how often each row of the table counts.
@@ -38,12 +38,13 @@ TupleOf<Out<uint32_t>, Out<float>> rows_and_multipliers(Make make) {
 void bind_sampling(nb::module_& m) {
   m.def(
       "draw_rows",
-      [](Engine& e, size_t rows, const Weight& weight, double share, uint64_t seed,
-         uint64_t round) {
-        const DrawnRows from = drawn_rows(e, rows, weight, seed, round);
+      [](Engine& e, size_t rows, const Weight& weight, double share, uint64_t seed, uint64_t round,
+         uint64_t first_row) {
+        const DrawnRows from = drawn_rows(e, rows, weight, seed, round, first_row);
         return rows_of([&] { return draw_rows(from, share); });
       },
-      "workers"_a, "rows"_a, "weight"_a.noconvert().none(), "share"_a, "seed"_a, "round_number"_a);
+      "workers"_a, "rows"_a, "weight"_a.noconvert().none(), "share"_a, "seed"_a, "round_number"_a,
+      "first_row"_a = 0);
   m.def(
       "draw_groups",
       [](Engine& e, const In<uint32_t>& group, const Weight& weight, double share, uint64_t seed,
@@ -55,12 +56,14 @@ void bind_sampling(nb::module_& m) {
       "round_number"_a);
   m.def(
       "draw_bootstrap",
-      [](Engine& e, size_t rows, const Weight& weight, double rate, uint64_t seed, uint64_t round) {
+      [](Engine& e, size_t rows, const Weight& weight, double rate, uint64_t seed, uint64_t round,
+         uint64_t first_row) {
         require(rate > 0.0 && rate <= 1.0, "the rate is above 0 and at most 1");
-        const DrawnRows from = drawn_rows(e, rows, weight, seed, round);
+        const DrawnRows from = drawn_rows(e, rows, weight, seed, round, first_row);
         return rows_and_multipliers([&] { return draw_bootstrap(from, rate); });
       },
-      "workers"_a, "rows"_a, "weight"_a.noconvert().none(), "rate"_a, "seed"_a, "round_number"_a);
+      "workers"_a, "rows"_a, "weight"_a.noconvert().none(), "rate"_a, "seed"_a, "round_number"_a,
+      "first_row"_a = 0);
   m.def(
       "draw_goss",
       [](Engine& e, const In<double>& squares, const Weight& weight, double top, double other,
@@ -80,6 +83,12 @@ void bind_sampling(nb::module_& m) {
       },
       "workers"_a, "squares"_a.noconvert(), "weight"_a.noconvert().none(), "share"_a, "seed"_a,
       "round_number"_a);
+  m.def(
+      "held_out_draws",
+      [](size_t rows, uint64_t seed, uint64_t first_row) {
+        return to_numpy(held_out_draws(rows, first_row, seed));
+      },
+      "rows"_a, "seed"_a, "first_row"_a = 0);
   m.def(
       "draw_dropout",
       [](size_t n, double share, size_t most, double skip, uint64_t seed, uint64_t round) {

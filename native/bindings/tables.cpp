@@ -24,7 +24,7 @@ ListOf<Out<double>> cuts_of(Engine& engine, const AnyTable& table, size_t rows,
   std::vector<std::vector<double>> cuts;
   {
     const GilRelease release;
-    const auto sample = sample_for_cuts(rows, sample_limit, seed);
+    const auto sample = sample_for_cuts(rows, {0, rows}, sample_limit, seed);
     cuts = find_cuts(engine.workers, table, sample, span_of(weight), max_bins);
   }
   ListOf<Out<double>> out;
@@ -85,12 +85,16 @@ FeatureCoding coding_of(const AnyArray& a) {
   return FeatureCoding::by_categories({bin, bin + a.shape(0)});
 }
 
+}  // namespace
+
 std::vector<FeatureCoding> codings_of(const nb::sequence& arrays) {
   std::vector<FeatureCoding> codings;
   codings.reserve(nb::len(arrays));
   for (nb::handle a : arrays) codings.push_back(coding_of(item_of<AnyArray>(nb::borrow(a))));
   return codings;
 }
+
+namespace {
 
 void make_bins(Bins* self, Engine& engine, const Table& table, const nb::sequence& codings) {
   std::vector<FeatureCoding> copies = codings_of(codings);
@@ -272,6 +276,19 @@ void bind_tables(nb::module_& m) {
         "max_bins"_a, "sample_limit"_a, "seed"_a);
   m.def("learn_cuts", &learn_sparse_cuts, "workers"_a, "columns"_a, "weight"_a.noconvert().none(),
         "max_bins"_a, "sample_limit"_a, "seed"_a);
+  m.def(
+      "category_bins",
+      [](const In<int64_t>& total, size_t max_bins) {
+        require(max_bins > 0, "at least one bin");
+        return to_numpy(find_category_bins(span_of(total), max_bins));
+      },
+      "total"_a.noconvert(), "max_bins"_a);
+  m.def(
+      "sample_rows",
+      [](size_t rows, uint64_t first_row, uint64_t table_rows, size_t limit, uint64_t seed) {
+        return to_numpy(sample_for_cuts(rows, {first_row, table_rows}, limit, seed));
+      },
+      "rows"_a, "first_row"_a, "table_rows"_a, "limit"_a, "seed"_a);
   m.def("learn_category_bins", &learn_category_bins, "columns"_a, "feature"_a, "n_categories"_a,
         "weight"_a.noconvert().none(), "max_bins"_a);
   m.def("cut_between", &cut_between, "a"_a, "b"_a);

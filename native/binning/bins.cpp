@@ -27,57 +27,60 @@ void run_blocks(Workers& workers, size_t rows, size_t features, Body&& body) {
   });
 }
 
-// Pads rows if that keeps them from crossing two cache lines.
-size_t padded_row(size_t bytes) {
-  constexpr size_t kLine = 64;
-  size_t padded = bytes <= kLine ? 1 : (bytes + kLine - 1) / kLine * kLine;
-  while (padded < bytes) padded *= 2;
-  return padded * 100 <= bytes * 115 ? padded : bytes;
+std::shared_ptr<BinLayout> layout_of(std::vector<FeatureCoding> codings, size_t features) {
+  if (codings.size() != features) throw std::invalid_argument("one list of cuts per feature");
+  return std::make_shared<BinLayout>(std::move(codings));
+}
+
+// No feature has a code in the rows.
+FeatureGroups no_groups(size_t features) {
+  const std::vector<const uint8_t*> no_columns(features, nullptr);
+  return {no_columns, size_t{0}, std::vector<uint32_t>(features, FeatureGroups::kSmall + 1)};
 }
 
 }  // namespace
 
+void Bins::check_rows() const {
+  if (rows_ >= std::numeric_limits<uint32_t>::max())
+    throw std::invalid_argument("at most 4,294,967,294 rows can be trained on");
+}
+
 Bins::Bins(Workers& workers, const Kernels& kernels, const Columns& table,
            std::vector<FeatureCoding> codings)
-    : rows_(table.rows), codings_(std::move(codings)), has_missing_(codings_.size(), 0) {
-  if (codings_.size() != table.features())
-    throw std::invalid_argument("one list of cuts per feature");
-  check();
-  if (wide_) {
-    fill<uint16_t>(workers, kernels, table);
+    : rows_(table.rows) {
+  check_rows();
+  const auto layout = layout_of(std::move(codings), table.features());
+  layout_ = layout;
+  if (layout->wide) {
+    fill<uint16_t>(workers, kernels, table, layout.get());
   } else {
-    fill<uint8_t>(workers, kernels, table);
+    fill<uint8_t>(workers, kernels, table, layout.get());
+  }
+}
+
+Bins::Bins(Workers& workers, const Kernels& kernels, const Columns& table,
+           std::shared_ptr<const BinLayout> layout)
+    : rows_(table.rows), layout_(std::move(layout)) {
+  check_rows();
+  if (features() != table.features()) throw std::invalid_argument("one list of cuts per feature");
+  if (wide()) {
+    fill_with_layout<uint16_t>(workers, kernels, table);
+  } else {
+    fill_with_layout<uint8_t>(workers, kernels, table);
   }
 }
 
 Bins::Bins(Workers& workers, const Kernels& kernels, const SparseTable& table,
            std::vector<FeatureCoding> codings)
-    : rows_(table.rows()), codings_(std::move(codings)), has_missing_(codings_.size(), 0) {
-  if (codings_.size() != table.features())
-    throw std::invalid_argument("one list of cuts per feature");
-  for (const FeatureCoding& c : codings_)
+    : rows_(table.rows()) {
+  check_rows();
+  const auto layout = layout_of(std::move(codings), table.features());
+  layout_ = layout;
+  for (const FeatureCoding& c : layout->codings)
     if (c.categorical()) throw std::invalid_argument("a sparse table has no categorical features");
-  check();
-  sparse_.emplace(workers, kernels, table, codings_);
-  for (size_t f = 0; f < features(); ++f) has_missing_[f] = sparse_->has_missing(f) ? 1 : 0;
-  group_nothing();
-}
-
-void Bins::check() {
-  if (rows_ >= std::numeric_limits<uint32_t>::max())
-    throw std::invalid_argument("at most 4,294,967,294 rows can be trained on");
-  for (const FeatureCoding& c : codings_) {
-    value_bins_.push_back(c.bins());
-    if (c.bins() > 65535) throw std::invalid_argument("at most 65,535 bins per feature");
-    wide_ = wide_ || c.bins() + 1 > 256;  // bins and the missing one
-  }
-}
-
-// No feature has a code in the rows.
-void Bins::group_nothing() {
-  const std::vector<const uint8_t*> no_columns(features(), nullptr);
-  groups_.emplace(no_columns, size_t{0},
-                  std::vector<uint32_t>(features(), FeatureGroups::kSmall + 1));
+  sparse_.emplace(workers, kernels, table, layout->codings);
+  for (size_t f = 0; f < features(); ++f) layout->has_missing[f] = sparse_->has_missing(f) ? 1 : 0;
+  layout->set_groups(no_groups(features()));
 }
 
 bool Bins::constant(size_t feature) const {
@@ -93,23 +96,49 @@ bool Bins::constant(size_t feature) const {
   return true;
 }
 
+namespace {
+
+// Codes the features of blocks of rows, and finds which features have missing values.
+class TableCoder {
+ public:
+  TableCoder(const Kernels& kernels, const Columns& table, const BinLayout& layout)
+      : kernels_(kernels), table_(table), layout_(layout), missing_(layout.features()) {
+    coders_.reserve(layout.features());
+    for (const FeatureCoding& coding : layout.codings) coders_.emplace_back(coding);
+  }
+
+  void code(size_t feature, size_t begin, size_t n, uint16_t* codes) {
+    const auto none = static_cast<uint16_t>(layout_.value_bins[feature]);
+    coders_[feature].code(kernels_, table_, feature, begin, n, none, codes);
+    bool any = false;
+    for (size_t i = 0; i < n; ++i) any |= codes[i] == none;
+    if (any) missing_[feature].store(1, std::memory_order_relaxed);
+  }
+  uint8_t missing(size_t feature) const { return missing_[feature].load(); }
+
+ private:
+  const Kernels& kernels_;
+  const Columns& table_;
+  const BinLayout& layout_;
+  std::vector<FeatureCoder> coders_;
+  std::vector<std::atomic<uint8_t>> missing_;
+};
+
+// The features of each group.
+std::vector<std::vector<uint32_t>> members_of(const FeatureGroups& groups, size_t features) {
+  std::vector<std::vector<uint32_t>> members(groups.all().size());
+  for (size_t f = 0; f < features; ++f) members[groups.of(f)].push_back(static_cast<uint32_t>(f));
+  return members;
+}
+
+}  // namespace
+
 // First the columns of features that may share a code, to find which of them can. This gives the
 // length of a row; then all features are coded.
 template <class Code>
-void Bins::fill(Workers& workers, const Kernels& kernels, const Columns& table) {
+void Bins::fill(Workers& workers, const Kernels& kernels, const Columns& table, BinLayout* layout) {
   const size_t p = features();
-  std::vector<FeatureCoder> search;
-  search.reserve(p);
-  for (const FeatureCoding& coding : codings_) search.emplace_back(coding);
-  std::vector<std::atomic<uint8_t>> missing(p);
-  const auto code_block = [&](size_t f, size_t begin, size_t n, uint16_t* codes) {
-    const auto none = static_cast<uint16_t>(value_bins(f));
-    search[f].code(kernels, table, f, begin, n, none, codes);
-    bool any = false;
-    for (size_t i = 0; i < n; ++i) any |= codes[i] == none;
-    if (any) missing[f].store(1, std::memory_order_relaxed);
-  };
-
+  TableCoder coder(kernels, table, *layout);
   std::vector<uint32_t> small;
   for (size_t f = 0; f < p; ++f)
     if (value_bins(f) <= FeatureGroups::kSmall) small.push_back(static_cast<uint32_t>(f));
@@ -117,7 +146,7 @@ void Bins::fill(Workers& workers, const Kernels& kernels, const Columns& table) 
   run_blocks(workers, rows_, small.size(), [&](size_t begin, size_t n) {
     uint16_t codes[kBlock];
     for (size_t s = 0; s < small.size(); ++s) {
-      code_block(small[s], begin, n, codes);
+      coder.code(small[s], begin, n, codes);
       Code* const out = columns.get() + s * rows_ + begin;
       for (size_t i = 0; i < n; ++i) out[i] = static_cast<Code>(codes[i]);
     }
@@ -126,38 +155,67 @@ void Bins::fill(Workers& workers, const Kernels& kernels, const Columns& table) 
   std::vector<uint32_t> spans;
   for (size_t s = 0; s < small.size(); ++s) {
     column[small[s]] = columns.get() + s * rows_;
-    has_missing_[small[s]] = missing[small[s]].load();
+    layout->has_missing[small[s]] = coder.missing(small[s]);
   }
   for (size_t f = 0; f < p; ++f) spans.push_back(span(f));
-  groups_.emplace(column, rows_, spans);
+  layout->set_groups(FeatureGroups(column, rows_, spans));
 
-  std::vector<std::vector<uint32_t>> members(groups_->all().size());
-  for (size_t f = 0; f < p; ++f) members[groups_->of(f)].push_back(static_cast<uint32_t>(f));
-  row_stride_ = padded_row(members.size() * sizeof(Code)) / sizeof(Code);
-  by_row_ = make_large_array<uint8_t>(rows_ * row_stride_ * sizeof(Code) + 64);
-  auto* const by_row = reinterpret_cast<Code*>(by_row_.get());
+  const auto members = members_of(groups(), p);
+  own_codes_ = make_large_array<uint8_t>(rows_ * layout->row_bytes() + 64);
+  by_row_ = own_codes_.get();
+  auto* const by_row = reinterpret_cast<Code*>(own_codes_.get());
   run_blocks(workers, rows_, p, [&](size_t begin, size_t n) {
     uint16_t codes[kBlock];
     for (size_t g = 0; g < members.size(); ++g) {
       const uint32_t first = members[g][0];
-      if (groups_->alone(first)) {
-        code_block(first, begin, n, codes);
+      if (groups().alone(first)) {
+        coder.code(first, begin, n, codes);
       } else {
         for (size_t i = 0; i < n; ++i) codes[i] = 0;
         for (const uint32_t f : members[g]) {
-          const uint32_t* const part = groups_->part(f);
+          const uint32_t* const part = groups().part(f);
           const Code* const own = column[f] + begin;
           for (size_t i = 0; i < n; ++i) codes[i] = static_cast<uint16_t>(codes[i] + part[own[i]]);
         }
       }
-      Code* const out = by_row + begin * row_stride_ + g;
-      for (size_t i = 0; i < n; ++i) out[i * row_stride_] = static_cast<Code>(codes[i]);
+      Code* const out = by_row + begin * row_stride() + g;
+      for (size_t i = 0; i < n; ++i) out[i * row_stride()] = static_cast<Code>(codes[i]);
     }
   });
   for (size_t f = 0; f < p; ++f) {
-    has_missing_[f] = missing[f].load();
-    if (groups_->alone(f)) groups_->set_span(f, span(f));
+    layout->has_missing[f] = coder.missing(f);
+    if (groups().alone(f)) layout->groups->set_span(f, span(f));
   }
+}
+
+template <class Code>
+void Bins::fill_with_layout(Workers& workers, const Kernels& kernels, const Columns& table) {
+  const size_t p = features();
+  TableCoder coder(kernels, table, *layout_);
+  const auto members = members_of(groups(), p);
+  own_codes_ = make_large_array<uint8_t>(rows_ * layout_->row_bytes() + 64);
+  by_row_ = own_codes_.get();
+  auto* const by_row = reinterpret_cast<Code*>(own_codes_.get());
+  run_blocks(workers, rows_, p, [&](size_t begin, size_t n) {
+    uint16_t shared[kBlock], codes[kBlock];
+    for (size_t g = 0; g < members.size(); ++g) {
+      for (size_t i = 0; i < n; ++i) shared[i] = 0;
+      for (const uint32_t f : members[g]) {
+        coder.code(f, begin, n, codes);
+        if (coder.missing(f) != 0 && !has_missing(f))
+          throw std::invalid_argument("a feature has missing values, but its layout has none");
+        if (groups().alone(f)) {
+          for (size_t i = 0; i < n; ++i) shared[i] = codes[i];
+          continue;
+        }
+        const uint32_t* const part = groups().part(f);
+        for (size_t i = 0; i < n; ++i)
+          shared[i] = static_cast<uint16_t>(shared[i] + part[codes[i]]);
+      }
+      Code* const out = by_row + begin * row_stride() + g;
+      for (size_t i = 0; i < n; ++i) out[i * row_stride()] = static_cast<Code>(shared[i]);
+    }
+  });
 }
 
 template <class Code>
@@ -176,8 +234,8 @@ void Bins::extract_into(Workers& workers, size_t feature, Code* out) const {
 }
 
 LargeArray<uint8_t> Bins::extract(Workers& workers, size_t feature) const {
-  auto out = make_large_array<uint8_t>(rows_ * (wide_ ? 2 : 1) + 64);
-  if (wide_) {
+  auto out = make_large_array<uint8_t>(rows_ * (wide() ? 2 : 1) + 64);
+  if (wide()) {
     extract_into(workers, feature, reinterpret_cast<uint16_t*>(out.get()));
   } else {
     extract_into(workers, feature, out.get());
@@ -217,26 +275,27 @@ Bins Bins::ranks(Workers& workers, const Columns& table, std::vector<FeatureCodi
     throw std::invalid_argument("at most 4,294,967,294 rows can be trained on");
   Bins bins(table.rows);
   const size_t p = table.features(), n = table.rows;
-  bins.codings_ = std::move(codings);
-  bins.has_missing_.assign(p, 0);
-  bins.value_bins_.assign(p, 1);
+  std::vector<uint8_t> has_missing(p, 0);
   bins.ranks_ = make_large_array<uint32_t>(n * p + 1);
   workers.run(p, [&](size_t f, int) {
     uint32_t* const rank = bins.ranks_.get() + f * n;
-    FeatureCoding& coding = bins.codings_[f];
+    FeatureCoding& coding = codings[f];
     if (!coding.categorical()) coding = FeatureCoding::by_values(rank_values(table, f, rank));
-    const uint32_t missing = bins.value_bins_[f] = coding.bins();
+    const uint32_t missing = coding.bins();
     for (size_t row = 0; row < n; ++row) {
       const double x = table.at(f, row);
       if (x != x) {
         rank[row] = missing;
-        bins.has_missing_[f] = 1;
+        has_missing[f] = 1;
       } else if (coding.categorical()) {
         rank[row] = coding.category_bin[coding.category(x)];
       }
     }
   });
-  bins.group_nothing();
+  const auto layout = BinLayout::of_ranks(std::move(codings));
+  layout->has_missing = std::move(has_missing);
+  layout->set_groups(no_groups(p));
+  bins.layout_ = layout;
   return bins;
 }
 

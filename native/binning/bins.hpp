@@ -6,10 +6,10 @@
 // each distinct value, without histograms. The codes of a sparse table are in sparse_codes.hpp.
 #pragma once
 
+#include <memory>
 #include <optional>
 
-#include "binning/feature_coding.hpp"
-#include "binning/feature_groups.hpp"
+#include "binning/bin_layout.hpp"
 #include "binning/sparse_codes.hpp"
 #include "core/columns.hpp"
 #include "core/large_array.hpp"
@@ -27,43 +27,50 @@ class Bins {
   Bins(Workers& workers, const Kernels& kernels, const SparseTable& table,
        std::vector<FeatureCoding> codings);
 
+  // Other rows of a table with this layout, which must have `has_missing` where they need it.
+  Bins(Workers& workers, const Kernels& kernels, const Columns& table,
+       std::shared_ptr<const BinLayout> layout);
+
+  // Codes of this layout in memory of the caller, followed by at least 64 bytes.
+  Bins(std::shared_ptr<const BinLayout> layout, const uint8_t* codes, size_t rows)
+      : rows_(rows), layout_(std::move(layout)), by_row_(codes) {}
+
   // The ranks of all values; codings[f]: of a categorical feature; else empty.
   static Bins ranks(Workers& workers, const Columns& table, std::vector<FeatureCoding> codings);
 
   size_t rows() const { return rows_; }
-  size_t features() const { return codings_.size(); }
-  bool wide() const { return wide_; }
+  const std::shared_ptr<const BinLayout>& layout() const { return layout_; }
+  size_t features() const { return layout_->features(); }
+  bool wide() const { return layout_->wide; }
   bool ranked() const { return ranks_ != nullptr; }
   bool sparse() const { return sparse_.has_value(); }
   const SparseCodes& sparse_codes() const { return *sparse_; }
   const uint32_t* ranks_of(size_t feature) const { return ranks_.get() + feature * rows_; }
-  const FeatureCoding& coding(size_t feature) const { return codings_[feature]; }
-  uint32_t value_bins(size_t feature) const { return value_bins_[feature]; }
-  bool has_missing(size_t feature) const { return has_missing_[feature] != 0; }
+  const FeatureCoding& coding(size_t feature) const { return layout_->codings[feature]; }
+  uint32_t value_bins(size_t feature) const { return layout_->value_bins[feature]; }
+  bool has_missing(size_t feature) const { return layout_->has_missing[feature] != 0; }
   uint32_t code(size_t row, size_t feature) const {
     if (ranked()) return ranks_of(feature)[row];
     if (sparse()) return sparse_->code(row, feature);
-    const size_t at = row * row_stride_ + groups_->of(feature);
-    const uint32_t shared = wide_ ? by_row16()[at] : by_row8()[at];
-    return groups_->alone(feature) ? shared : groups_->decode(feature)[shared];
+    const size_t at = row * row_stride() + groups().of(feature);
+    const uint32_t shared = wide() ? by_row16()[at] : by_row8()[at];
+    return groups().alone(feature) ? shared : groups().decode(feature)[shared];
   }
 
-  uint32_t span(size_t feature) const {  // different codes of the feature
-    return value_bins(feature) + (has_missing(feature) ? 1 : 0);
-  }
+  uint32_t span(size_t feature) const { return layout_->span(feature); }
 
   // By rows, a row has one code per group of features.
-  const FeatureGroups& groups() const { return *groups_; }
-  size_t row_stride() const { return row_stride_; }
-  const uint8_t* by_row8() const { return by_row_.get(); }
-  const uint16_t* by_row16() const { return reinterpret_cast<const uint16_t*>(by_row_.get()); }
+  const FeatureGroups& groups() const { return *layout_->groups; }
+  size_t row_stride() const { return layout_->row_stride; }
+  const uint8_t* by_row8() const { return by_row_; }
+  const uint16_t* by_row16() const { return reinterpret_cast<const uint16_t*>(by_row_); }
 
   // Where a partition finds the codes of a feature: in its group's place of every row.
   template <class Code>
   FeatureCodes<Code> codes_of(size_t feature) const {
     if constexpr (sizeof(Code) == sizeof(uint32_t)) return {ranks_of(feature)};
-    const auto* codes = reinterpret_cast<const Code*>(by_row_.get()) + groups_->of(feature);
-    return {codes, row_stride_, groups_->alone(feature) ? nullptr : groups_->decode(feature)};
+    const auto* codes = reinterpret_cast<const Code*>(by_row_) + groups().of(feature);
+    return {codes, row_stride(), groups().alone(feature) ? nullptr : groups().decode(feature)};
   }
   // A feature's codes, one after the other.
   LargeArray<uint8_t> extract(Workers& workers, size_t feature) const;
@@ -73,21 +80,18 @@ class Bins {
 
  private:
   explicit Bins(size_t rows) : rows_(rows) {}
-  void check();
-  void group_nothing();
+  void check_rows() const;
   template <class Code>
-  void fill(Workers& workers, const Kernels& kernels, const Columns& table);
+  void fill(Workers& workers, const Kernels& kernels, const Columns& table, BinLayout* layout);
+  template <class Code>
+  void fill_with_layout(Workers& workers, const Kernels& kernels, const Columns& table);
   template <class Code>
   void extract_into(Workers& workers, size_t feature, Code* out) const;
 
   size_t rows_;
-  std::vector<FeatureCoding> codings_;
-  std::vector<uint32_t> value_bins_;  // not counting missing values
-  std::vector<uint8_t> has_missing_;
-  std::optional<FeatureGroups> groups_;
-  bool wide_ = false;
-  size_t row_stride_ = 0;  // codes from one row to the next
-  LargeArray<uint8_t> by_row_;
+  std::shared_ptr<const BinLayout> layout_;
+  LargeArray<uint8_t> own_codes_;
+  const uint8_t* by_row_ = nullptr;
   LargeArray<uint32_t> ranks_;
   std::optional<SparseCodes> sparse_;
 };

@@ -6,6 +6,7 @@
 
 #include "core/radix_sort.hpp"
 #include "core/random.hpp"
+#include "core/row_weights.hpp"
 
 namespace stagewise {
 namespace {
@@ -177,19 +178,19 @@ Distinct distinct_cells(const SparseTable& table, size_t feature, const SampledR
 
 }  // namespace
 
-std::vector<uint32_t> sample_for_cuts(size_t rows, size_t limit, uint64_t seed) {
+std::vector<uint32_t> sample_for_cuts(size_t rows, const Shard& shard, size_t limit,
+                                      uint64_t seed) {
   std::vector<uint32_t> sample;
-  if (rows <= limit) {
+  if (shard.table_rows <= limit) {
     sample.resize(rows);
     for (size_t i = 0; i < rows; ++i) sample[i] = static_cast<uint32_t>(i);
     return sample;
   }
   const uint64_t key = draw_key(seed, Draw::cuts, 0);
-  const double share = static_cast<double>(limit) / static_cast<double>(rows);
+  const double share = static_cast<double>(limit) / static_cast<double>(shard.table_rows);
   const auto below = static_cast<uint64_t>(std::ldexp(share, 64));
-  sample.reserve(limit + limit / 8);
   for (size_t i = 0; i < rows; ++i)
-    if (draw(key, i) < below) sample.push_back(static_cast<uint32_t>(i));
+    if (draw(key, shard.first_row + i) < below) sample.push_back(static_cast<uint32_t>(i));
   return sample;
 }
 
@@ -243,16 +244,24 @@ std::vector<std::vector<double>> find_cuts(Workers& workers, const SparseTable& 
 
 std::vector<uint32_t> find_category_bins(const Columns& table, size_t feature, size_t n_categories,
                                          std::span<const double> weight, size_t max_bins) {
+  std::vector<int64_t> total(n_categories, 0);
+  if (n_categories > max_bins) {
+    const RowWeights weights(weight, table.rows);
+    for (size_t row = 0; row < table.rows; ++row) {
+      const double x = table.at(feature, row);
+      if (x >= 0.0 && x < static_cast<double>(n_categories))
+        total[static_cast<size_t>(x)] += weights[row];
+    }
+  }
+  return find_category_bins(total, max_bins);
+}
+
+std::vector<uint32_t> find_category_bins(std::span<const int64_t> total, size_t max_bins) {
+  const size_t n_categories = total.size();
   std::vector<uint32_t> bin(n_categories);
   for (size_t category = 0; category < n_categories; ++category)
     bin[category] = static_cast<uint32_t>(category);
   if (n_categories <= max_bins) return bin;
-  std::vector<double> total(n_categories, 0.0);
-  for (size_t row = 0; row < table.rows; ++row) {
-    const double x = table.at(feature, row);
-    if (x >= 0.0 && x < static_cast<double>(n_categories))
-      total[static_cast<size_t>(x)] += weight.empty() ? 1.0 : weight[row];
-  }
   std::vector<uint32_t> heaviest = bin;
   std::stable_sort(heaviest.begin(), heaviest.end(),
                    [&](uint32_t a, uint32_t b) { return total[a] > total[b]; });

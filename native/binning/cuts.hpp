@@ -8,12 +8,14 @@
 
 #include "binning/sparse_table.hpp"
 #include "core/columns.hpp"
+#include "core/shard.hpp"
 #include "core/threads.hpp"
 
 namespace stagewise {
 
-// The rows that cuts are computed from: all if there are at most `limit`, else about `limit`.
-std::vector<uint32_t> sample_for_cuts(size_t rows, size_t limit, uint64_t seed);
+// The rows of a shard, counted from its first one, that cuts are computed from: all if the table
+// has at most `limit` rows, else about `limit` of all shards.
+std::vector<uint32_t> sample_for_cuts(size_t rows, const Shard& shard, size_t limit, uint64_t seed);
 
 // A number c with a <= c < b (both may be infinite, a < b). If float32 copies of a and b differ,
 // they are on the same sides of c.
@@ -34,5 +36,7 @@ std::vector<std::vector<double>> find_cuts(Workers& workers, const SparseTable& 
 // there are more categories, those with the least weight share the last bin.
 std::vector<uint32_t> find_category_bins(const Columns& table, size_t feature, size_t n_categories,
                                          std::span<const double> weight, size_t max_bins);
+// The same from the total weight of each category, in units of RowWeights.
+std::vector<uint32_t> find_category_bins(std::span<const int64_t> total, size_t max_bins);
 
 }  // namespace stagewise

@@ -38,14 +38,31 @@ template <class Code>
 FeatureGroups::FeatureGroups(const std::vector<const Code*>& column, size_t rows,
                              const std::vector<uint32_t>& span)
     : place_(span.size()) {
+  std::vector<uint8_t> shares;
+  for (size_t f = 0; f < span.size(); ++f)
+    shares.push_back(column[f] != nullptr && span[f] <= kSmall ? 1 : 0);
+  add_lone_features(span, shares);
+  for (Digit& digit : make_digits(column, rows)) share(std::move(digit));
+  fill_tables();
+}
+
+FeatureGroups::FeatureGroups(const std::vector<uint32_t>& span) : place_(span.size()) {
+  std::vector<uint8_t> shares;
+  for (const uint32_t n : span) shares.push_back(n <= kSmall ? 1 : 0);
+  add_lone_features(span, shares);
+  for (size_t f = 0; f < span.size(); ++f)
+    if (shares[f] != 0) share({{static_cast<uint32_t>(f)}, span[f]});
+  fill_tables();
+}
+
+void FeatureGroups::add_lone_features(const std::vector<uint32_t>& span,
+                                      const std::vector<uint8_t>& shares) {
   for (size_t f = 0; f < span.size(); ++f) {
     place_[f].span = span[f];
-    if (column[f] != nullptr && span[f] <= kSmall) continue;
+    if (shares[f] != 0) continue;
     place_[f].group = static_cast<uint32_t>(groups_.size());
     groups_.push_back({{}, span[f]});
   }
-  for (Digit& digit : make_digits(column, rows)) share(std::move(digit));
-  fill_tables();
 }
 
 template FeatureGroups::FeatureGroups(const std::vector<const uint8_t*>&, size_t,

@@ -34,6 +34,8 @@ class FeatureGroups {
   template <class Code>
   FeatureGroups(const std::vector<const Code*>& column, size_t rows,
                 const std::vector<uint32_t>& span);
+  // For any rows: features with few codes share a group, each with its own digit.
+  explicit FeatureGroups(const std::vector<uint32_t>& span);
   void set_span(size_t feature, uint32_t span) { groups_[of(feature)].size = span; }
 
   const std::vector<Group>& all() const { return groups_; }
@@ -62,6 +64,7 @@ class FeatureGroups {
     }
   };
 
+  void add_lone_features(const std::vector<uint32_t>& span, const std::vector<uint8_t>& shares);
   template <class Code>
   std::vector<Digit> make_digits(const std::vector<const Code*>& column, size_t rows);
   void share(Digit digit);

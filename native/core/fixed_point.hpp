@@ -5,7 +5,7 @@
 //
 //     packed = round(g * 2^a) * 2^32 + round(h * 2^b),   |sum g| < 2^31,   sum h < 2^31
 //
-// choose_scales() guarantees that no sum over a subset of the rows overflows its half.
+// choose_scales() ensures that no sum over a subset of the rows overflows its half.
 #pragma once
 
 #include <cmath>

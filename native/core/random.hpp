@@ -14,7 +14,8 @@ enum class Draw : uint64_t {
   cuts = 4,
   rounds = 5,
   thresholds = 6,
-  target_encoding = 7
+  target_encoding = 7,
+  held_out = 8
 };
 
 static inline uint64_t mix64(uint64_t x) {  // the finaliser of SplitMix64 (Steele et al. 2014)
@@ -33,6 +34,16 @@ static inline uint64_t draw_key(uint64_t seed, Draw purpose, uint64_t a, uint64_
 
 static inline uint64_t draw(uint64_t key, uint64_t index) {
   return mix64(key + 0x9e3779b97f4a7c15ull * (index + 1));
+}
+
+static inline double unit_draw(uint64_t key, uint64_t index) {  // in [0, 1)
+  return static_cast<double>(draw(key, index) >> 11) * 0x1p-53;
+}
+
+// The key of draw32() for rows that share the upper half of their numbers.
+static inline uint32_t block_key(uint32_t key, uint64_t row) {
+  const uint64_t high = row >> 32;
+  return high == 0 ? key : static_cast<uint32_t>(mix64(key + 0x9e3779b97f4a7c15ull * high));
 }
 
 // A 32-bit hash for the two roundings of one row: cheap enough to vectorise on every machine.

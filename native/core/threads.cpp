@@ -1,9 +1,12 @@
 #include "core/threads.hpp"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <new>
+#include <utility>
 
 namespace stagewise {
 namespace {
@@ -13,6 +16,32 @@ namespace {
 // processor at every poll.
 constexpr auto kPatience = std::chrono::microseconds(500);
 constexpr int kLooksAlone = 64;
+// The first exception of a thread allocates the thread-local data of the C++ library, and the C
+// library ends the process if there is no memory for them. So a thread allocates them when it
+// starts, from address space that was reserved for them before.
+class Reserve {
+ public:
+  Reserve() : begin_(mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    if (begin_ == MAP_FAILED) throw std::bad_alloc();
+  }
+  ~Reserve() { release(); }
+  Reserve(Reserve&& other) noexcept : begin_(std::exchange(other.begin_, MAP_FAILED)) {}
+  Reserve& operator=(Reserve&&) = delete;
+
+  void allocate_thread_data() {
+    release();
+    [[maybe_unused]] const volatile int allocates = std::uncaught_exceptions();
+  }
+
+ private:
+  static constexpr size_t kBytes = 1 << 16;
+
+  void release() {
+    if (begin_ != MAP_FAILED) munmap(std::exchange(begin_, MAP_FAILED), kBytes);
+  }
+
+  void* begin_;
+};
 
 inline void relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -28,7 +57,10 @@ Workers::Workers(int threads) : threads_(std::max(threads, 1)), process_(getpid(
   helpers_.reserve(static_cast<size_t>(threads_ - 1));
   for (int w = 1; w < threads_; ++w) {
     try {
-      helpers_.emplace_back([this, w] { helper(w); });
+      helpers_.emplace_back([this, w, reserve = Reserve()]() mutable {
+        reserve.allocate_thread_data();
+        helper(w);
+      });
     } catch (...) {
       break;  // no more threads or no memory: the caller does the work
     }

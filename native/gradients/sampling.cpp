@@ -15,10 +15,6 @@ constexpr int kFewCounts = 4;
 
 size_t chunks_of(const DrawnRows& from) { return (from.rows + kChunk - 1) / kChunk; }
 
-double unit_draw(uint64_t key, uint64_t index) {  // in [0, 1)
-  return static_cast<double>(draw(key, index) >> 11) * 0x1p-53;
-}
-
 // Without a branch, which would be mispredicted.
 uint32_t bits_if(bool drawn, float multiplier) {
   return std::bit_cast<uint32_t>(multiplier) & -static_cast<uint32_t>(drawn);
@@ -197,9 +193,9 @@ double importance_scale(const Keys& keys, double target) {
 }  // namespace
 
 Bag draw_rows(const DrawnRows& from, double share) {
-  const uint64_t key = from.key(), limit = below(share);
+  const uint64_t key = from.key(), limit = below(share), begin = from.first_row;
   return collect(from, false,
-                 [=](size_t row) { return multiplier_if(draw(key, row) <= limit, 1.0f); });
+                 [=](size_t row) { return multiplier_if(draw(key, begin + row) <= limit, 1.0f); });
 }
 
 Bag draw_groups(const DrawnRows& from, const uint32_t* group, double share) {
@@ -221,9 +217,9 @@ Bag draw_bootstrap(const DrawnRows& from, double rate) {
     reach[k] = sum += term / whole;
     term *= rate / (k + 1);
   }
-  const uint64_t key = from.key();
-  return collect(from, true, [&, key](size_t row) {
-    const double u = unit_draw(key, row);
+  const uint64_t key = from.key(), begin = from.first_row;
+  return collect(from, true, [&, key, begin](size_t row) {
+    const double u = unit_draw(key, begin + row);
     int count = 0;  // few counts exceed those compared without a branch
     for (int k = 0; k < kFewCounts; ++k) count += u >= reach[k] ? 1 : 0;
     while (count >= kFewCounts && count < kMostCount && u >= reach[count]) ++count;
@@ -249,11 +245,11 @@ Bag draw_goss(const DrawnRows& from, const double* squares, double top, double o
   const double p = other / (1.0 - top);
   const auto multiplier = static_cast<float>(1.0 / p);
   const auto limit = static_cast<uint64_t>(std::ceil(std::ldexp(p, 53)));  // of a draw's 53 bits
-  const uint64_t key = from.key();
+  const uint64_t key = from.key(), begin = from.first_row;
   return collect(from, true, [=, keys = keys.of_rows()](size_t row) {
     const uint32_t own = keys[row];
     const bool kept = (own > least) | ((own == least) & (row <= last));
-    const bool drawn = !kept & (draw(key, row) >> 11 < limit);
+    const bool drawn = !kept & (draw(key, begin + row) >> 11 < limit);
     return std::bit_cast<float>(bits_if(kept, 1.0f) | bits_if(drawn, multiplier));
   });
 }
@@ -262,13 +258,20 @@ Bag draw_mvs(const DrawnRows& from, const double* squares, double share) {
   const double target = share * static_cast<double>(count_present(from));
   const Keys keys(from, squares);
   const double mu = importance_scale(keys, target);
-  const uint64_t key = from.key();
+  const uint64_t key = from.key(), begin = from.first_row;
   return collect(from, true, [=, keys = keys.of_rows()](size_t row) {
     const double importance = value_of(keys[row]);
     const auto multiplier = static_cast<float>(std::max(1.0, mu / importance));
-    return multiplier_if(unit_draw(key, row) * mu < importance,
+    return multiplier_if(unit_draw(key, begin + row) * mu < importance,
                          multiplier);  // u < p = importance / mu
   });
+}
+
+std::vector<double> held_out_draws(size_t rows, uint64_t first_row, uint64_t seed) {
+  const uint64_t key = draw_key(seed, Draw::held_out, 0);
+  std::vector<double> draws(rows);
+  for (size_t row = 0; row < rows; ++row) draws[row] = unit_draw(key, first_row + row);
+  return draws;
 }
 
 std::vector<uint32_t> draw_dropout(size_t n, double share, size_t most, double skip, uint64_t seed,

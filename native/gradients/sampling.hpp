@@ -1,7 +1,7 @@
 // Row sampling: the bag of a round, and a multiplier of the weight of each row. Whether row i is in
-// the bag of round m depends on a hash of (seed, m, i), and on integer statistics of all rows, so
-// neither threads nor earlier rounds matter. Rows of weight 0 are never drawn and count in no
-// share. No floats are summed across rows.
+// the bag of round m depends on a hash of (seed, m, i), where i counts all rows of the fit, and on
+// integer statistics of all rows, so neither threads nor earlier rounds matter. Rows of weight 0
+// are never drawn and count in no share. No floats are summed across rows.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/random.hpp"
+#include "core/shard.hpp"
 #include "core/threads.hpp"
 
 namespace stagewise {
@@ -24,6 +25,7 @@ struct DrawnRows {
   size_t rows;
   std::span<const double> weight;  // per row; empty: all ones
   uint64_t seed, round;
+  uint64_t first_row = 0;  // the number of the first of them among all rows of the fit
 
   bool present(size_t row) const { return weight.empty() || weight[row] > 0.0; }
   uint64_t key() const { return draw_key(seed, Draw::rows, round); }
@@ -48,6 +50,9 @@ Bag draw_goss(const DrawnRows& from, const double* squares, double top, double o
 // MVS: each row with probability p = min(1, importance / mu) and multiplier 1 / p, where mu is such
 // that the expected share of rows is `share` (Ibragimov & Gusev 2019, eq. 8 and Algorithm 1).
 Bag draw_mvs(const DrawnRows& from, const double* squares, double share);
+
+// A number in [0, 1) for each row, by which rows are held out.
+std::vector<double> held_out_draws(size_t rows, uint64_t first_row, uint64_t seed);
 
 // Dropout (DART): each of `n` earlier rounds with probability `share`, at most `most` of them (0:
 // no limit); with probability `skip` none.

@@ -4,8 +4,8 @@
 // output keeps its precision.
 #pragma once
 
+#include "core/row_weights.hpp"
 #include "gradients/gradients.hpp"
-#include "gradients/row_weights.hpp"
 #include "kernels/api/histograms.hpp"
 
 namespace stagewise {

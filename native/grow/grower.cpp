@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/interrupt.hpp"
 #include "core/random.hpp"
+#include "grow/grow_by_policy.hpp"
 
 namespace stagewise {
 namespace {
@@ -22,20 +22,10 @@ PackedGradientFinder& Grower::packed_finder() {
 
 bool Grower::shared(const Leaf& leaf) { return search().work(leaf) >= kSharedUpdates; }
 
-// Sets what new rows are split by: the threshold and the side of missing values.
-void Grower::complete_split(Leaf* parent) const {
-  Split& split = parent->split;
-  if (split.right_bins.empty())
-    split.threshold = bins_.coding(split.feature).threshold(split.bin, split.next_bin);
-  if (!bins_.has_missing(split.feature))
-    split.missing_left = parent->left->count >= parent->right->count;
-}
-
 // Adds the leaves of a split, without rows yet. Called by one thread, because leaves share the
 // pool, the slots of histograms and the counts.
 void Grower::add_children(Leaf* parent) {
-  parent->left = leaves_.add();
-  parent->right = leaves_.add();
+  growing_.add_children(parent);
   histograms_.acquire_for_children(parent);
   rows_.count_use(*parent);
 }
@@ -44,60 +34,15 @@ void Grower::place_children(Workers& team, size_t worker, Leaf* leaf) {
   const Leaf& parent = *leaf;
   Leaf &left = *parent.left, &right = *parent.right;
   rows_.partition(team, parent, search().row_marks(worker));
-  left.depth = right.depth = parent.depth + 1;
-  left.parent = right.parent = &parent;
-  left.path = draw(parent.path, 0);
-  right.path = draw(parent.path, 1);
+  growing_.describe_children(parent);
   if (weights_.all_one()) {
     left.count = static_cast<int64_t>(left.rows());
   } else {
     for (size_t i = 0; i < left.rows(); ++i) left.count += weights_[rows_.list_of(left)[i]];
   }
   right.count = parent.count - left.count;
-  if (parent.forced_split >= 0) {
-    left.forced_split = rules_.forced_splits[static_cast<size_t>(parent.forced_split)].left;
-    right.forced_split = rules_.forced_splits[static_cast<size_t>(parent.forced_split)].right;
-  }
   finder().set_child_sums(parent, rows_.of(left), rows_.of(right));
-  complete_split(leaf);
-  if (constraints_.monotone() || constraints_.groups()) constrain_children(parent);
-}
-
-// Sets the regions of the children, and the bounds of the values of their children.
-void Grower::constrain_children(const Leaf& parent) {
-  for (Leaf* child : {parent.left, parent.right})
-    child->region = constraints_.child(parent.region, parent.split, child == parent.left);
-  if (!constraints_.monotone() || depth_search() != nullptr)
-    return;  // symmetric trees are made monotone at the end
-  std::erase(current_leaves_, &parent);
-  current_leaves_.push_back(parent.left);
-  current_leaves_.push_back(parent.right);
-  for (Leaf* child : {parent.left, parent.right}) child->bounds = bounds_of(*child);
-}
-
-Bounds Grower::bounds_of(const Leaf& leaf) const {
-  Bounds bounds;
-  for (const Leaf* other : current_leaves_) {
-    if (other == &leaf) continue;
-    if (constraints_.below(other->region, leaf.region))
-      bounds.low = std::max(bounds.low, other->value);
-    if (constraints_.below(leaf.region, other->region))
-      bounds.high = std::min(bounds.high, other->value);
-  }
-  return bounds;
-}
-
-// Whether the split of the leaf is valid: its monotone bounds have not changed, and a forced split
-// was possible. If not, the leaf is searched again.
-bool Grower::split_still_valid(Leaf* leaf) {
-  const Bounds now = constraints_.monotone() ? bounds_of(*leaf) : leaf->bounds;
-  const bool failed = leaf->forced_split >= 0 && !leaf->split.found();
-  if (now == leaf->bounds && !failed) return true;
-  if (failed) leaf->forced_split = -1;
-  leaf->bounds = now;
-  leaf->split = {};
-  search().search_again(workers_, leaf);
-  return false;
+  growing_.complete_split(leaf);
 }
 
 // Finds the children of a leaf and their splits. Writes only to the rows of the leaf, its
@@ -134,41 +79,6 @@ void Grower::expand_next(const Frontier& frontier, size_t splits_left) {
   for (const Leaf* leaf : batch) histograms_.release_unused(*leaf);
 }
 
-int32_t Grower::add_node(const Leaf& leaf, Tree* tree) const {
-  return tree->add(std::holds_alternative<VectorFinder>(finder_) ? leaf.values.data() : &leaf.value,
-                   static_cast<double>(leaf.count) / weights_.unit());
-}
-
-void Grower::commit(const Leaf& parent, Tree* tree) const {
-  for (Leaf* child : {parent.left, parent.right}) child->node = add_node(*child, tree);
-  const auto node = static_cast<size_t>(parent.node);
-  const Split& s = parent.split;
-  tree->feature[node] = static_cast<int32_t>(s.feature);
-  if (s.right_bins.empty()) {
-    tree->threshold[node] = s.threshold;
-    // Rows outside the bag may have values between two values of the bag: the threshold decides.
-    tree->bin[node] = bins_.ranked() ? bins_.coding(s.feature).code_below(s.threshold) : s.bin;
-  } else {
-    write_category_set(s, node, tree);
-  }
-  tree->left[node] = parent.left->node;
-  tree->right[node] = parent.right->node;
-  tree->gain[node] = s.gain;
-  tree->missing_left[node] = s.missing_left;
-}
-
-void Grower::write_category_set(const Split& split, size_t node, Tree* tree) const {
-  const FeatureCoding& coding = bins_.coding(split.feature);
-  const size_t start = tree->sets.size();
-  tree->set_start[node] = static_cast<int32_t>(start);
-  tree->n_categories.resize(bins_.features(), 0);
-  tree->n_categories[split.feature] = coding.n_categories();
-  tree->sets.resize(start + category_set_words(coding.n_categories()), 0);
-  for (size_t category = 0; category < coding.category_bin.size(); ++category)
-    if (split.right_bins[coding.category_bin[category]] == 0)
-      tree->sets[start + category / 64] |= 1ull << (category % 64);
-}
-
 void Grower::finish_leaf(const Leaf& leaf) {
   grown_leaves_.push_back({leaf.node, {rows_.finish(leaf), leaf.rows()}, &leaf});
 }
@@ -176,8 +86,7 @@ void Grower::finish_leaf(const Leaf& leaf) {
 Leaf* Grower::start(Bag bag, Tree* tree) {
   rows_.start_tree(bag);
   grown_leaves_.clear();
-  leaves_.clear();
-  Leaf& root = *leaves_.add();
+  Leaf& root = *growing_.start();
   root.end = rows_.size();
   root.count = static_cast<int64_t>(rows_.size());
   const RowIndex rows = rows_.of(root);
@@ -186,9 +95,7 @@ Leaf* Grower::start(Bag bag, Tree* tree) {
     for (size_t i = 0; i < rows.n; ++i) root.count += weights_[rows[i]];
   }
   finder().set_root_sums(rows, !rows_.bagged(), &root);
-  root.forced_split = rules_.forced_splits.empty() ? -1 : 0;
-  root.node = add_node(root, tree);
-  current_leaves_.assign(1, &root);
+  root.node = growing_.add_node(root, tree);
   search().start_tree(workers_, &root);
   return &root;
 }
@@ -237,7 +144,10 @@ Tree Grower::grow_tree(Bag bag) {
   if (DepthSearch* const common = depth_search()) {
     grow_symmetric(*common, root, &tree);
   } else {
-    grow_by_policy(root, &tree);
+    grow_by_policy(
+        rules_, growing_, root, &tree, [&](Leaf* leaf) { search().search_again(workers_, leaf); },
+        [&](const Frontier& frontier, size_t left) { expand_next(frontier, left); },
+        [&](const Leaf& leaf) { finish_leaf(leaf); });
   }
   std::sort(grown_leaves_.begin(), grown_leaves_.end(),
             [](const GrownLeaf& a, const GrownLeaf& b) { return a.node < b.node; });
@@ -270,7 +180,7 @@ void Grower::grow_symmetric(DepthSearch& search, Leaf* root, Tree* tree) {
       add_children(leaf);
       place_children(workers_, 0, leaf);
       if (more) search.build_child_histograms(workers_, leaf);
-      commit(*leaf, tree);
+      growing_.commit(*leaf, tree);
       next.push_back(leaf->left);
       next.push_back(leaf->right);
     }
@@ -283,33 +193,6 @@ void Grower::grow_symmetric(DepthSearch& search, Leaf* root, Tree* tree) {
   values = enforce_monotone(values);
   for (size_t i = 0; i < values.size(); ++i)
     tree->value[static_cast<size_t>(grown_leaves_[i].node)] = values[i];
-}
-
-void Grower::grow_by_policy(Leaf* root, Tree* tree) {
-  Frontier frontier(rules_.grow_policy);
-  frontier.push(root);
-  for (size_t leaves = 1; !frontier.empty();) {
-    check_interrupt();
-    Leaf* const leaf = frontier.next();
-    const bool full = rules_.max_leaves > 0 && leaves >= rules_.max_leaves;
-    if (!full && !split_still_valid(leaf)) {
-      frontier.pop();
-      frontier.push(leaf);
-      continue;
-    }
-    if (full || !leaf->split.found()) {
-      frontier.pop();
-      finish_leaf(*leaf);
-      continue;
-    }
-    if (leaf->left == nullptr)
-      expand_next(frontier, rules_.max_leaves > 0 ? rules_.max_leaves - leaves : SIZE_MAX);
-    frontier.pop();
-    commit(*leaf, tree);
-    ++leaves;
-    frontier.push(leaf->left);
-    frontier.push(leaf->right);
-  }
 }
 
 // The rows of every leaf are increasing, so a thread can take a range of the table and add the

@@ -15,6 +15,7 @@
 #include "grow/finders/median_finder.hpp"
 #include "grow/finders/vector_finder.hpp"
 #include "grow/frontier.hpp"
+#include "grow/growing_tree.hpp"
 #include "grow/leaves/leaf_statistics.hpp"
 #include "grow/leaves/linear_leaf_fit.hpp"
 #include "grow/leaves/score_update.hpp"
@@ -119,7 +120,6 @@ class Grower {
   }
 
   Tree grow_tree(Bag bag);
-  void grow_by_policy(Leaf* root, Tree* tree);
   void grow_symmetric(DepthSearch& search, Leaf* root, Tree* tree);
   bool may_split_level(int depth, size_t leaves) const;
   Leaf* start(Bag bag, Tree* tree);
@@ -128,13 +128,6 @@ class Grower {
   void add_children(Leaf* parent);
   void expand(Workers& team, size_t worker, Leaf* parent);
   void place_children(Workers& team, size_t worker, Leaf* parent);
-  void complete_split(Leaf* parent) const;
-  void constrain_children(const Leaf& parent);
-  Bounds bounds_of(const Leaf& leaf) const;
-  bool split_still_valid(Leaf* leaf);
-  int32_t add_node(const Leaf& leaf, Tree* tree) const;
-  void commit(const Leaf& parent, Tree* tree) const;
-  void write_category_set(const Split& split, size_t node, Tree* tree) const;
   void finish_leaf(const Leaf& leaf);
   std::vector<Region> leaf_regions() const;
 
@@ -145,16 +138,15 @@ class Grower {
   const TreeRules rules_;
   const RowWeights weights_;
   const Constraints constraints_;
+  GrowingTree growing_;
   FeatureSampler sampler_;
   RowPartition rows_;
   Histograms histograms_;
   AnyFinder finder_;
   AnySearch search_;
-  bool categorical_ = false;                 // some feature is
-  uint64_t grown_ = 0;                       // the number of trees so far
-  LeafPool leaves_;                          // all leaves and nodes of this tree
-  std::vector<const Leaf*> current_leaves_;  // its leaves now, for monotone constraints
-  std::vector<GrownLeaf> grown_leaves_;      // its leaves at the end
+  bool categorical_ = false;             // some feature is
+  uint64_t grown_ = 0;                   // the number of trees so far
+  std::vector<GrownLeaf> grown_leaves_;  // its leaves at the end
 };
 
 }  // namespace stagewise

@@ -44,9 +44,9 @@ float rough_sum(const float* a, const double* weight, size_t n) {
 
 // What a loss computes for a block of rows before it is stored and summed.
 struct LossBlock {
-  float gradient[kLossBlock];
-  float hessian[kLossBlock];
-  float loss[kLossBlock];
+  float gradient[kRowBlock];
+  float hessian[kRowBlock];
+  float loss[kRowBlock];
 
   void store(const double* weight, size_t n, GradientSlot* out, LossSums* sums) {
     if (n == 0) return;
@@ -184,7 +184,7 @@ void logistic(const int32_t* y, const double* score, const double* weight, size_
 
 void softmax_state(const int32_t* y, const double* scores, size_t stride, size_t outputs,
                    const double* weight, size_t n, float* state, LossSums* sums) {
-  float top[kLossBlock], sum[kLossBlock], loss[kLossBlock];
+  float top[kRowBlock], sum[kRowBlock], loss[kRowBlock];
   for (size_t i = 0; i < n; ++i) top[i] = static_cast<float>(scores[i]);
   for (size_t k = 1; k < outputs; ++k)
     for (size_t i = 0; i < n; ++i) {
@@ -221,7 +221,7 @@ void softmax(const int32_t* y, const double* score, const float* state, int32_t 
 // w = e^(-(F_y - mean F) / (K - 1)), which is the loss of K classes and the state of a row.
 void exponential_state(const int32_t* y, const double* scores, size_t stride, size_t outputs,
                        const double* weight, size_t n, float* state, LossSums* sums) {
-  double sum[kLossBlock];
+  double sum[kRowBlock];
   for (size_t i = 0; i < n; ++i) sum[i] = scores[i];
   for (size_t k = 1; k < outputs; ++k)
     for (size_t i = 0; i < n; ++i) sum[i] += scores[k * stride + i];

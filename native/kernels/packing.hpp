@@ -11,13 +11,14 @@ namespace {
 constexpr size_t kPackBlock = 512;
 
 // What is added before rounding down: a half, or a number in (0, 1) from a hash of the row.
-void rounding_offsets(const Packing& packing, uint32_t first_row, size_t n, float* g, float* h) {
+void rounding_offsets(const Packing& packing, uint64_t first_row, size_t n, float* g, float* h) {
   if (!packing.stochastic) {
     for (size_t i = 0; i < n; ++i) g[i] = h[i] = 0.5f;
     return;
   }
+  const uint32_t key = block_key(packing.key, first_row), low = static_cast<uint32_t>(first_row);
   for (size_t i = 0; i < n; ++i) {
-    const uint32_t u = draw32(packing.key, first_row + static_cast<uint32_t>(i));
+    const uint32_t u = draw32(key, low + static_cast<uint32_t>(i));
     g[i] = static_cast<float>(static_cast<int32_t>(u & 0xffffu)) * 0x1p-16f + 0x1p-17f;
     h[i] = static_cast<float>(static_cast<int32_t>(u >> 16)) * 0x1p-16f + 0x1p-17f;
   }
@@ -32,7 +33,7 @@ int64_t make_packed(int64_t gradient, int64_t hessian) {
   return static_cast<int64_t>(static_cast<uint64_t>(gradient) << 32) + hessian;
 }
 
-int64_t pack_block(GradientSlot* slots, const double* weight, size_t n, uint32_t first_row,
+int64_t pack_block(GradientSlot* slots, const double* weight, size_t n, uint64_t first_row,
                    const Packing& packing) {
   float ug[kPackBlock], uh[kPackBlock];
   int32_t g[kPackBlock], h[kPackBlock];
@@ -68,13 +69,13 @@ int64_t pack_block(GradientSlot* slots, const double* weight, size_t n, uint32_t
   return sum;
 }
 
-int64_t pack(GradientSlot* slots, const double* weight, size_t n, uint32_t first_row,
+int64_t pack(GradientSlot* slots, const double* weight, size_t n, uint64_t first_row,
              const Packing& packing) {
   int64_t sum = 0;
   for (size_t at = 0; at < n; at += kPackBlock) {
     const size_t size = n - at < kPackBlock ? n - at : kPackBlock;
-    sum += pack_block(slots + at, weight != nullptr ? weight + at : nullptr, size,
-                      first_row + static_cast<uint32_t>(at), packing);
+    sum += pack_block(slots + at, weight != nullptr ? weight + at : nullptr, size, first_row + at,
+                      packing);
   }
   return sum;
 }

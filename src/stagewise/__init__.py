@@ -5,6 +5,7 @@ from importlib.metadata import version as _version
 from stagewise import averaging, inspection, losses
 from stagewise.bagging import BaggingClassifier, BaggingRegressor
 from stagewise.boosting.monitor import Progress
+from stagewise.datasets import Dataset, read_batches, read_csv, read_parquet
 from stagewise.errors import InvalidParameterError, ModelFormatError, UnknownCategoryWarning
 from stagewise.estimators import (
     AdaBoostClassifier,
@@ -49,6 +50,7 @@ __all__ = [
     "BaggingClassifier",
     "BaggingRegressor",
     "Dart",
+    "Dataset",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreesClassifier",
@@ -83,6 +85,9 @@ __all__ = [
     "inspection",
     "load",
     "losses",
+    "read_batches",
+    "read_csv",
+    "read_parquet",
     "rules",
 ]
 

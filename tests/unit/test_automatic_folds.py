@@ -34,8 +34,8 @@ def test_of_many_rows_a_tenth_is_held_out_and_a_quarter_fitted():
     ((train, held),) = automatic_folds(rows, y, None, 7, by_class=True)
     assert not set(train) & set(held)
     assert set(y[train]) == {0, 1, 2}
-    assert len(train) == pytest.approx(n / 4, rel=1e-3)
-    assert len(held) == pytest.approx(n / 10, rel=1e-3)
+    assert len(train) == pytest.approx(n / 4, rel=0.03)
+    assert len(held) == pytest.approx(n / 10, rel=0.03)
     rare = np.where(np.arange(n) < 2, 0, 2).astype(np.int32)  # both rows may be in unused parts
     for seed in range(6):
         rows = RowSet(None, None, rare, None)

@@ -25,7 +25,7 @@ from stagewise.data.target import (
     read_target,
     read_weight,
 )
-from stagewise.data.target_scale import exact_mean
+from stagewise.exact_sums import mean_rows
 
 BIG = 2**53 + 1
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -323,7 +323,7 @@ def test_invalid_weights_are_refused(weight: object, words: str) -> None:
 def test_the_mean_is_accurate_to_the_last_bits(values) -> None:
     mean = sum(map(Fraction, values)) / len(values)
     largest = max(map(abs, map(Fraction, values)))
-    error = abs(Fraction(exact_mean(np.array(values))) - mean)
+    error = abs(Fraction(mean_rows(np.array(values))) - mean)
     # Half a unit in the last place of the mean, 2**-62 of the largest value, or an overflow.
     assert error <= max(abs(mean) * Fraction(2) ** -53, largest * Fraction(2) ** -62) + Fraction(
         5e-324
@@ -335,26 +335,26 @@ def test_weight_k_is_k_copies_in_any_order(rows, random) -> None:
     values, weight = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
     copies = np.repeat(values, weight.astype(int)).tolist()
     random.shuffle(copies)
-    assert exact_mean(values, weight) == exact_mean(np.array(copies))
+    assert mean_rows(values, weight) == mean_rows(np.array(copies))
 
 
 def test_weight_k_is_k_copies_of_many_rows() -> None:
     rng = np.random.default_rng(0)
     values, weight = rng.normal(size=150_000) + 1e6, rng.integers(1, 4, 150_000)
     copies = rng.permutation(np.repeat(values, weight))
-    mean = exact_mean(values, weight.astype(float))
-    assert mean == exact_mean(copies) == math.fsum(copies) / len(copies)
+    mean = mean_rows(values, weight.astype(float))
+    assert mean == mean_rows(copies) == math.fsum(copies) / len(copies)
 
 
 @pytest.mark.parametrize("power", [-1074, -1060, -1000, -40, 0, 40, 900])
 def test_a_power_of_two_scales_the_mean_exactly(power: int) -> None:
     values = np.arange(-3.0, 12.0)
-    assert exact_mean(np.ldexp(values, power)) == math.ldexp(4.0, power)
+    assert mean_rows(np.ldexp(values, power)) == math.ldexp(4.0, power)
 
 
 def test_the_mean_of_equal_targets_is_that_target() -> None:
     for value in (0.1, -3e-320, 1e308, 0.0):
-        assert exact_mean(np.full(1000, value)) == value
+        assert mean_rows(np.full(1000, value)) == value
 
 
 @pytest.mark.parametrize("factor", [1e-300, 1e-5, 1.0, 1e30, 1e300])

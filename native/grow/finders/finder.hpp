@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "binning/bins.hpp"
-#include "gradients/row_weights.hpp"
+#include "core/row_weights.hpp"
 #include "grow/nodes/histograms.hpp"
 #include "grow/nodes/leaf.hpp"
 #include "grow/nodes/tree_rules.hpp"

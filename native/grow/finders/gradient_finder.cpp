@@ -106,6 +106,11 @@ void GradientFinder::set_root_sums(const RowIndex& rows, bool all, Leaf* root) c
   root->value = value(root->packed_sum, nullptr);
 }
 
+void GradientFinder::set_root(int64_t packed_sum, Leaf* root) const {
+  root->packed_sum = packed_sum;
+  root->value = value(packed_sum, nullptr);
+}
+
 void GradientFinder::set_child_sums(const Leaf& parent, const RowIndex& left,
                                     const RowIndex& right) const {
   PackedGradientFinder::set_child_sums(parent, left, right);
@@ -153,6 +158,11 @@ GradientFinder::Candidate GradientFinder::scan_bins(const Scan& node, const BinS
   if (sums.counts != nullptr) {
     in.missing_right = positions_with_min_count(sums.counts, sums.bins, 0, sums.missing_count);
     in.missing_left = positions_with_min_count(sums.counts, sums.bins, sums.missing_count, 0);
+  }
+  if (in.direction != 0) {  // as among few rows, which have no empty bins
+    size_t first = 0;
+    while (first < sums.bins && sums.packed_sums[first] == 0) ++first;
+    in.missing_left.first = std::max(in.missing_left.first, first);
   }
   const std::optional<size_t> only = single_cut(rules_, node, sums.feature, [&] {
     size_t first = 0, last = sums.bins;

@@ -39,6 +39,7 @@ class GradientFinder final : public PackedGradientFinder {
   void start_tree(const Scales& scales, const Gradients& gradients,
                   const std::vector<uint32_t>& features, uint64_t key, double dispersion) override;
   void set_root_sums(const RowIndex& rows, bool all, Leaf* root) const override;
+  void set_root(int64_t packed_sum, Leaf* root) const;  // the same without rows
   void set_child_sums(const Leaf& parent, const RowIndex& left,
                       const RowIndex& right) const override;
   void begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,

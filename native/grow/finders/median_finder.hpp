@@ -8,7 +8,7 @@
 
 #include <span>
 
-#include "gradients/row_weights.hpp"
+#include "core/row_weights.hpp"
 #include "grow/finders/finder.hpp"
 #include "grow/finders/running_median.hpp"
 #include "grow/nodes/row_sort.hpp"

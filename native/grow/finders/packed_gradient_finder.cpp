@@ -98,6 +98,7 @@ bool PackedGradientFinder::min_count_proven(const Leaf& leaf, int64_t left_sum) 
 void PackedGradientFinder::count_bins(const Scan& node, uint32_t feature, Scratch* scratch) const {
   auto& counts = scratch->counts;
   std::fill(counts.begin(), counts.begin() + bins_.value_bins(feature) + 1, 0);
+  if (counter_ != nullptr) return counter_->count(*node.leaf, feature, counts.data());
   if (bins_.sparse()) return count_cells(node, feature, scratch);
   for (size_t i = 0; i < node.rows.n; ++i) {
     const uint32_t row = node.rows[i];
@@ -128,13 +129,21 @@ bool PackedGradientFinder::gain_suffices(const Scan& node, const Candidate& cand
          accepts_zero_gain(node, candidate, packed_gain);
 }
 
+// Whether a row of the node has a missing value of the feature, and a weight.
+bool PackedGradientFinder::any_missing_row(const Scan& node, uint32_t feature,
+                                           Scratch* scratch) const {
+  if (bins_.sparse()) return any_missing_cell(node, feature, scratch);
+  if (counter_ == nullptr) return any_missing(bins_, weights_, node.rows, feature);
+  if (!bins_.has_missing(feature)) return false;
+  count_bins(node, feature, scratch);
+  return scratch->counts[bins_.value_bins(feature)] != 0;
+}
+
 void PackedGradientFinder::write_split(const Scan& node, size_t position, double gain,
                                        Scratch* scratch, Split* split) const {
   const Candidate& candidate = node.candidates[position];
   const uint32_t feature = (*features_)[position];
-  const bool decided =
-      candidate.missing_seen || (bins_.sparse() ? any_missing_cell(node, feature, scratch)
-                                                : any_missing(bins_, weights_, node.rows, feature));
+  const bool decided = candidate.missing_seen || any_missing_row(node, feature, scratch);
   split->forced = node.leaf->forced_split >= 0;
   split->gain = std::max(gain, split->forced ? 0.0 : kNeutralGain);
   split->feature = feature;

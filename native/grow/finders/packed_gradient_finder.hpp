@@ -7,8 +7,8 @@
 // feature comes first, and only features that could win are scanned.
 #pragma once
 
+#include "core/row_weights.hpp"
 #include "gradients/gradients.hpp"
-#include "gradients/row_weights.hpp"
 #include "grow/finders/finder.hpp"
 
 namespace stagewise {
@@ -38,6 +38,14 @@ struct PackedScan : NodeScan {
   }
 };
 
+// Counts the rows of a leaf, if a finder has no rows.
+class RowCounter {
+ public:
+  virtual ~RowCounter() = default;
+  // counts[code] = the sum of the weights of the rows with this code of the feature, in units.
+  virtual void count(const Leaf& leaf, uint32_t feature, int64_t* counts) const = 0;
+};
+
 class PackedGradientFinder : public Finder {
  public:
   using Candidate = PackedCandidate;
@@ -57,6 +65,8 @@ class PackedGradientFinder : public Finder {
 
   const Gradients& gradients() const { return *gradients_; }
   bool counts_needed() const { return counts_needed_; }
+  // Rows are counted by `counter`, because the finder has none.
+  void set_counter(const RowCounter* counter) { counter_ = counter; }
   double penalty(uint32_t feature) const;  // subtracted from the score, in packed units
 
   PackedRows packed_rows() const { return {gradients_->slots(), nullptr}; }
@@ -129,6 +139,9 @@ class PackedGradientFinder : public Finder {
   void write_split(const Scan& node, size_t position, double gain, Scratch* scratch,
                    Split* split) const;
 
+  bool any_missing_row(const Scan& node, uint32_t feature, Scratch* scratch) const;
+
+  const RowCounter* counter_ = nullptr;
   uint64_t key_ = 0;           // of the random draws of this tree
   std::vector<uint8_t> used_;  // per feature: an earlier tree uses it
   double hessian_cap_ = 0.0;   // largest packed hessian per unit of weight; 0: unknown

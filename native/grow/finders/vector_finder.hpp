@@ -9,7 +9,7 @@
 // subtracted in proportion to the variance along it. No monotone constraints or forced splits.
 #pragma once
 
-#include "gradients/row_weights.hpp"
+#include "core/row_weights.hpp"
 #include "gradients/vector_gradients.hpp"
 #include "grow/finders/finder.hpp"
 #include "grow/nodes/bin_sums.hpp"

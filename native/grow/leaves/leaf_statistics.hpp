@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
+#include "core/row_weights.hpp"
 #include "core/threads.hpp"
 #include "gradients/gradients.hpp"
-#include "gradients/row_weights.hpp"
 #include "grow/nodes/leaf.hpp"
 #include "kernels/api/histograms.hpp"
 

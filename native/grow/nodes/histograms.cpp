@@ -10,6 +10,7 @@ namespace {
 constexpr size_t kLeastRows = 512, kMostRows = 8192;  // of a chunk
 constexpr size_t kVectorBytes = size_t{1} << 29;      // limit for histograms of vectors or planes
 constexpr size_t kLeastSlots = 8;
+constexpr size_t kGroupsAtOnce = 64;  // whose histograms stay in the second-level cache
 // Integers of rows and of bins that are processed at once: both fit the second-level cache.
 constexpr size_t kVectorChunk = 32768, kVectorBins = 16384;
 
@@ -153,20 +154,21 @@ void Histograms::add_rows(int64_t* hist, size_t first, size_t last, const RowInd
     add_vectors(hist, first, last, rows, packed.vectors);
     return;
   }
+  const uint8_t* const codes = packed.codes != nullptr ? packed.codes : bins_.by_row8();
   if (even_) {
-    kernels_.even_histogram8(bins_.by_row8() + first, bins_.row_stride(), last - first, rows,
-                             planes_, packed.slots, hist + offset_[first]);
+    kernels_.even_histogram8(codes + first, bins_.row_stride(), last - first, rows, planes_,
+                             packed.slots, hist + offset_[first]);
     return;
   }
   const uint32_t* offset = offset_.data() + first;
   const uint32_t* listed = all_groups_ ? nullptr : used_.data() + first;
   const size_t skip = all_groups_ ? first : 0;
   if (bins_.wide()) {
-    kernels_.histogram16(bins_.by_row16() + skip, bins_.row_stride(), offset, listed, last - first,
-                         rows, planes_, packed.slots, hist);
+    kernels_.histogram16(reinterpret_cast<const uint16_t*>(codes) + skip, bins_.row_stride(),
+                         offset, listed, last - first, rows, planes_, packed.slots, hist);
   } else {
-    kernels_.histogram8(bins_.by_row8() + skip, bins_.row_stride(), offset, listed, last - first,
-                        rows, planes_, packed.slots, hist);
+    kernels_.histogram8(codes + skip, bins_.row_stride(), offset, listed, last - first, rows,
+                        planes_, packed.slots, hist);
   }
 }
 
@@ -174,6 +176,11 @@ void Histograms::build(int slot, size_t first, size_t last, const RowIndex& rows
                        const PackedRows& packed) {
   clear(at(slot), first, last);
   add_rows(at(slot), first, last, rows, packed);
+}
+
+void Histograms::add(int64_t* sums, const RowIndex& rows, const PackedRows& packed) const {
+  for (size_t first = 0; first < groups(); first += kGroupsAtOnce)
+    add_rows(sums, first, std::min(groups(), first + kGroupsAtOnce), rows, packed);
 }
 
 Histograms::Parts Histograms::build_in_parts(Workers& team, int slot, const RowIndex& rows,

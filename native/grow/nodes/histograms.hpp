@@ -20,6 +20,7 @@ namespace stagewise {
 struct PackedRows {
   const GradientSlot* slots = nullptr;
   const int64_t* vectors = nullptr;
+  const uint8_t* codes = nullptr;  // of these rows; null: those of the table
 };
 
 class Histograms {
@@ -61,6 +62,12 @@ class Histograms {
   using Parts = std::vector<const int64_t*>;
   Parts build_in_parts(Workers& team, int slot, const RowIndex& rows, const PackedRows& packed);
   void merge(int slot, size_t group, const Parts& parts);
+
+  // Sums of one plane before finish(), and those of a slot. add() adds rows to such sums, which may
+  // be elsewhere.
+  size_t joint_size() const { return offset_.back(); }
+  int64_t* joint(int slot) const { return at(slot); }
+  void add(int64_t* sums, const RowIndex& rows, const PackedRows& packed) const;
 
   void subtract(int parent, int child, size_t group);
   void finish(int slot, size_t group);

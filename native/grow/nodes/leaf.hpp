@@ -30,6 +30,7 @@ struct Split {
 
 struct Leaf {
   int32_t node = 0;
+  size_t index = 0;  // in the pool
   int depth = 0;
   uint64_t path = 1;            // hash of the path from the root
   int list = 0;                 // which array of RowPartition has its rows
@@ -58,8 +59,8 @@ class LeafPool {
   Leaf* add() {
     if (used_ == kChunk * chunks_.size()) chunks_.push_back(std::make_unique<Leaf[]>(kChunk));
     Leaf* const leaf = &chunks_[used_ / kChunk][used_ % kChunk];
-    ++used_;
     *leaf = Leaf{};
+    leaf->index = used_++;
     return leaf;
   }
   void clear() { used_ = 0; }

@@ -5,11 +5,9 @@
 #include <cstdint>
 
 #include "core/fixed_point.hpp"
+#include "core/shard.hpp"
 
 namespace stagewise {
-
-constexpr size_t kLossBlock =
-    1024;  // rows of one partial sum; fixed, because float sums have order
 
 struct LossSums {
   double loss = 0.0;
@@ -18,7 +16,7 @@ struct LossSums {
 };
 
 struct LossKernels {
-  // Losses: at most kLossBlock rows; weight may be null (all ones). Losses of numbers have one
+  // Losses: at most kRowBlock rows; weight may be null (all ones). Losses of numbers have one
   // number of their own, which only some of them use.
   using NumberLoss = void (*)(const double* y, const double* score, const double* weight, size_t n,
                               double parameter, GradientSlot* out, LossSums* sums);

@@ -17,8 +17,9 @@ struct Packing {
 };
 
 struct PackingKernels {
-  // Packs n rows; returns their packed sum.
-  int64_t (*pack)(GradientSlot* slots, const double* weight, size_t n, uint32_t first_row,
+  // Packs n rows; returns their packed sum. first_row: among all rows of the fit, a multiple of
+  // kRowBlock.
+  int64_t (*pack)(GradientSlot* slots, const double* weight, size_t n, uint64_t first_row,
                   const Packing& packing);
 };
 

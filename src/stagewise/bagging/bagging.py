@@ -18,6 +18,7 @@ from stagewise.bagging.base import BaseBagging
 from stagewise.bagging.parameters import BAGGING_RULES
 from stagewise.data import as_frequencies, check_weight, read_labels, read_target, read_weight
 from stagewise.errors import InvalidParameterError
+from stagewise.estimators.bases.dataset_predictions import predicts_datasets
 from stagewise.estimators.bases.r_squared import ScoredByR2
 from stagewise.estimators.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from stagewise.learners.estimator import name_of
@@ -151,6 +152,7 @@ class BaggingRegressor(ScoredByR2, BaseBagging):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @predicts_datasets
     def predict(self, X: Any) -> Vector:
         """Return the predicted value of every row."""
         return self._combined(X)[:, 0]
@@ -256,10 +258,12 @@ seed_, fit_report_
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @predicts_datasets
     def predict_proba(self, X: Any) -> Vector:
         """Return the mean probability, or the fraction of the votes, of every class."""
         return self._combined(X)
 
+    @predicts_datasets
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the class with the largest probability; of equal ones, the first."""
         return self._largest(self._combined(X))

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from stagewise._native import ForestGrower, GrownTree
 from stagewise.boosting.loop import EncodedRows
 from stagewise.boosting.monitor import Monitor
+from stagewise.exact_sums import mean_rows
 from stagewise.learners.tree_learner import tree_of
 from stagewise.losses import Loss
 from stagewise.losses.base import squeeze_outputs
@@ -166,7 +167,7 @@ class OutOfBag:
             return None
         part = slice(None) if known.all() else known
         weight = None if self.rows.weight is None else self.rows.weight[part]
-        return float(np.average(self._losses[part], weights=weight))
+        return mean_rows(self._losses[part], weight)
 
 
 def grow_forest(
@@ -222,7 +223,7 @@ def grow_forest(
             scores = valid.score.T.reshape(-1)  # a view
             valid.table.add_tree(workers, grown, tree.value.reshape(-1), scores)
             losses = loss.loss(valid.y, squeeze_outputs(valid.score / m))
-            measured = float(np.average(losses, weights=valid.weight))
+            measured = mean_rows(losses, valid.weight)
         stop = monitor.after_round(m, None, measured)
         if monitor.early_stopping is not None and monitor.best_round == m:
             best = oob.average.copy()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.recipe import BoundRecipe
 from stagewise.boosting.sampling import Bag, DrawInput
 from stagewise.boosting.steps import StepInput, StepResult
+from stagewise.exact_sums import mean_rows, sum_rows
+from stagewise.losses import BoundLoss, Loss
 from stagewise.losses.base import squeeze_outputs
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.terms import Terms
@@ -57,9 +60,18 @@ class EncodedRows:
         self.score = np.asfortranarray(self.score)
 
     @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.y)
+
+    def bind(self, loss: Loss, workers: Workers) -> BoundLoss:
+        """Return the loss bound to the rows."""
+        return loss.bind(workers, self.y, self.weight)
+
+    @cached_property
     def total_weight(self) -> float:
         """The sum of the weights."""
-        return float(len(self.y) if self.weight is None else self.weight.sum())
+        return float(len(self.y)) if self.weight is None else sum_rows(self.weight)
 
 
 @dataclass(frozen=True)
@@ -96,9 +108,9 @@ class Boosting:
         The algorithm, with the loss and the learner.
     ensemble : Ensemble or Terms
         Gets the terms of every round.
-    train : EncodedRows
+    train : EncodedRows or StoredRows
         The training rows.
-    valid : EncodedRows or None
+    valid : EncodedRows or StoredRows or None
         Held-out rows; bins of them are made with the training rows' cuts.
     workers : Workers
         The threads.
@@ -111,8 +123,8 @@ class Boosting:
         self,
         parts: BoundRecipe,
         ensemble: Ensemble | Terms,
-        train: EncodedRows,
-        valid: EncodedRows | None,
+        train: Any,
+        valid: Any,
         workers: Workers,
         seed: int,
     ) -> None:
@@ -121,8 +133,8 @@ class Boosting:
         self._workers, self._seed = workers, seed
         loss, response = parts.loss, parts.recipe.response
         self._turns = response.turns(loss, joint=parts.joint)
-        self._bound = loss.bind(workers, train.y, train.weight)
-        self._watched = None if valid is None else loss.bind(workers, valid.y, valid.weight)
+        self._bound = train.bind(loss, workers)
+        self._watched = None if valid is None else valid.bind(loss, workers)
         self._learner = parts.learner.start(
             workers,
             train.table,
@@ -135,7 +147,7 @@ class Boosting:
             outputs=loss.n_outputs if parts.joint else 0,
             terms_per_round=len(self._turns),
         )
-        self._vectors = VectorGradients(len(train.y), loss.n_outputs) if parts.joint else None
+        self._vectors = VectorGradients(train.n_rows, loss.n_outputs) if parts.joint else None
         self._train_loss = self._bound.evaluate(train.score) / train.total_weight
         self._cached: tuple[int, Gradients] | None = None
         self._best: Ensemble | None = None
@@ -233,7 +245,7 @@ class Boosting:
         return response
 
     def _draw_input(self, m: int) -> DrawInput:
-        n, weight = len(self.train.y), self.train.weight
+        n, weight = self.train.n_rows, self.train.weight
         joint = self._parts.joint
         outputs = [k for turn in self._turns for k in (turn if joint else turn[:1])]
         return DrawInput(
@@ -259,7 +271,7 @@ class Boosting:
             return 0.0
         weight = None if self.train.weight is None else self.train.weight[outside]
         after = self._losses(delta)
-        means = [float(np.average(x[outside], weights=weight)) for x in (before, after)]
+        means = [mean_rows(x[outside], weight) for x in (before, after)]
         return means[0] - means[1]
 
     def _step_input(self, outputs: Sequence[int], term: Any, bag: Bag) -> StepInput:
@@ -282,7 +294,7 @@ class Boosting:
     def _valid_loss(self) -> float | None:
         if self.valid is None or self._watched is None:
             return None
-        return self._watched.evaluate(self.valid.score) / self.valid.total_weight
+        return float(self._watched.evaluate(self.valid.score) / self.valid.total_weight)
 
 
 def boost(fits: Sequence[Boosting], rounds: Iterable[int], monitor: Monitor) -> None:

@@ -66,10 +66,13 @@ class Bag:
             derivatives.multiply(workers, weight, self.multiplier, hessians)
         return derivatives
 
-    def weight_of(self, rows: slice | Indices, weight: Vector | None) -> Vector | float:
-        """Return the weights of some rows of the bag, times how often each counts."""
-        own = 1.0 if weight is None else weight[rows]
-        return own if self.multiplier is None else own * self.multiplier[rows].astype(np.float64)
+    def weight_of(self, rows: slice | Indices, weight: Vector | None) -> Vector | None:
+        """Return the weights of some rows of the bag, times how often each counts; None: 1."""
+        own = None if weight is None else weight[rows]
+        if self.multiplier is None:
+            return own
+        times = self.multiplier[rows].astype(np.float64)
+        return times if own is None else own * times
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from scipy.optimize import minimize_scalar
 
 from stagewise._native import Gradients, Workers
 from stagewise.boosting.sampling import Bag
+from stagewise.exact_sums import sum_rows
 from stagewise.learners.learner import BoundLearner, Term
 from stagewise.learners.tree_learner import BoundTree, GrownTerm
 from stagewise.losses import BoundLoss, Loss
@@ -182,7 +183,7 @@ def line_search(given: StepInput) -> StepResult:
     weight = given.bag.weight_of(rows, given.weight)
     y, b = given.y[rows], given.learner.predictions(given.term, given.source)[rows]
     pairs = given.bound.gradients(output).pairs().astype(np.float64).reshape(-1, 2)[rows]
-    slope, curve = (weight * pairs[:, 0]) @ b, (weight * pairs[:, 1]) @ (b * b)
+    slope, curve = sum_rows(pairs[:, 0] * b, weight), sum_rows(pairs[:, 1] * b * b, weight)
     if not (curve > 0 and slope != 0):
         return StepResult([np.zeros_like(given.term.value)])
     before = given.score[rows]
@@ -192,7 +193,7 @@ def line_search(given: StepInput) -> StepResult:
         moved[:, output] = before[:, output] + rho * b
         with np.errstate(over="ignore", invalid="ignore"):
             losses = given.loss.loss_with_delta(y, squeeze_outputs(moved), given.bound.delta)
-            found = float(np.sum(weight * losses))
+            found = sum_rows(losses, weight)
         return found if math.isfinite(found) else math.inf
 
     guess = -slope / curve

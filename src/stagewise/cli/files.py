@@ -1,4 +1,4 @@
-"""Reads and writes tables as CSV or Parquet files.
+"""Opens tables in CSV and Parquet files: in memory, or as datasets.
 
 The column types of a CSV file are those of the whole file, not of its first lines. Nothing is
 dropped or filled in here.
@@ -8,23 +8,32 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import sys
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stagewise.cli.errors import InputError, did_you_mean, listing
-from stagewise.model.file.atomic import replace_file
+from stagewise.cli.table_writer import open_table_writer
+from stagewise.datasets import Dataset, read_csv, read_parquet
+from stagewise.datasets.csv_source import ENDINGS as CSV_ENDINGS
+from stagewise.datasets.csv_source import csv_options
+from stagewise.datasets.file_list import find_files
+from stagewise.datasets.parquet_source import ENDINGS as PARQUET
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["CSV", "PARQUET", "check_writable", "pick", "read_file", "require", "write_columns"]
+__all__ = [
+    "PARQUET",
+    "check_writable",
+    "open_tables",
+    "pick",
+    "read_file",
+    "require",
+    "write_columns",
+]
 
-PARQUET = (".parquet", ".pq")
-CSV = (".csv", ".tsv", ".txt")
-_PACKED = (".gz", ".bz2", ".zst", ".lz4")
 # Types are inferred from the first block. Most files fit in this one; for those that do not and
 # whose types change later, the whole file is read again as one block.
 _FIRST_BLOCK = 16 * 2**20
@@ -37,6 +46,33 @@ def require() -> None:
         raise InputError(
             "Reading tables needs pyarrow; install it with: pip install 'stagewise[cli]'"
         )
+
+
+def open_tables(sources: Sequence[str], as_text: Collection[str] = ()) -> Dataset:
+    """Open CSV or Parquet files, folders or patterns as one dataset.
+
+    Parameters
+    ----------
+    sources : sequence of str
+        Files, folders or patterns; all files have one format. The suffix determines it; with an
+        unknown suffix, the first bytes do.
+    as_text : collection of str
+        Columns of CSV files that stay text, so that 007 does not become 7.
+    """
+    require()
+    try:
+        files = [file.path for file in find_files(list(sources), (*PARQUET, *CSV_ENDINGS))]
+        kinds = {_is_parquet(path): path for path in files}
+        if len(kinds) > 1:
+            raise InputError(
+                f"{str(kinds[True])!r} is a Parquet file and {str(kinds[False])!r} is a CSV file; "
+                "predict files of one format at a time."
+            )
+        if True in kinds:
+            return read_parquet(list(sources))
+        return read_csv(list(sources), types=dict.fromkeys(as_text, "string"))
+    except FileNotFoundError as error:
+        raise InputError(str(error)) from error
 
 
 def read_file(path: Path, as_text: Collection[str] = ()) -> pa.Table:
@@ -76,15 +112,7 @@ def _is_parquet(path: Path) -> bool:
     if path.suffix.lower() in PARQUET:
         return True
     with path.open("rb") as file:
-        return _csv_suffix(path) == "" and file.read(4) == b"PAR1"
-
-
-def _csv_suffix(path: Path) -> str:
-    """Return the CSV suffix of a file name, below a compression suffix; empty if there is none."""
-    endings = [ending.lower() for ending in path.suffixes]
-    if endings and endings[-1] in _PACKED:
-        endings.pop()
-    return endings[-1] if endings and endings[-1] in CSV else ""
+        return not path.name.lower().endswith(CSV_ENDINGS) and file.read(4) == b"PAR1"
 
 
 def _read_parquet(path: Path) -> pa.Table:
@@ -97,13 +125,7 @@ def _read_csv(path: Path, as_text: Collection[str]) -> pa.Table:
     import pyarrow as pa
     from pyarrow import csv
 
-    parse = csv.ParseOptions(delimiter=_delimiter(path), newlines_in_values=True)
-    # An empty cell of a text column is missing; a quoted "" is an empty text.
-    convert = csv.ConvertOptions(
-        strings_can_be_null=True,
-        quoted_strings_can_be_null=False,
-        column_types=dict.fromkeys(as_text, pa.string()),
-    )
+    parse, convert = csv_options(path, dict.fromkeys(as_text, pa.string()))
     try:
         read = csv.ReadOptions(block_size=_FIRST_BLOCK)
         return csv.read_csv(path, read, parse, convert)
@@ -112,17 +134,6 @@ def _read_csv(path: Path, as_text: Collection[str]) -> pa.Table:
             raise
         read = csv.ReadOptions(block_size=_LARGEST_BLOCK)
         return csv.read_csv(path, read, parse, convert)
-
-
-def _delimiter(path: Path) -> str:
-    """Return the delimiter: the most frequent candidate in the first line."""
-    import pyarrow as pa
-
-    with pa.input_stream(str(path), compression="detect") as stream:
-        head = stream.read(2**16).splitlines()
-    if not head:
-        raise InputError(f"{str(path)!r} is empty; it needs a header line and rows.")
-    return max(",;\t|", key=lambda sign: head[0].count(sign.encode()))
 
 
 def _checked(table: pa.Table, path: Path) -> pa.Table:
@@ -177,18 +188,6 @@ def write_columns(columns: Mapping[str, Any], path: Path | None) -> None:
         A ``.csv`` or ``.parquet`` file, replaced atomically; None: standard output.
     """
     import pyarrow as pa
-    from pyarrow import csv
 
-    table = pa.table(dict(columns))
-    sink = pa.BufferOutputStream()
-    if path is not None and path.suffix.lower() in PARQUET:
-        import pyarrow.parquet as pq
-
-        pq.write_table(table, sink)
-    else:
-        csv.write_csv(table, sink)
-    data = sink.getvalue().to_pybytes()
-    if path is None:
-        sys.stdout.write(data.decode())
-    else:
-        replace_file(path, data)
+    with open_table_writer(path) as writer:
+        writer.write(pa.table(dict(columns)))

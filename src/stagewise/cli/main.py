@@ -12,7 +12,7 @@ Exit codes
 2
     Wrong usage; see ``--help``.
 130
-    Interrupted with Ctrl-C; no file was changed.
+    Interrupted with Ctrl-C; no file was changed, or predict has named the complete ones.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ examples:
   stagewise train houses.csv --target price
   stagewise train houses.csv --target price --method forest
   stagewise predict houses.stgw new.csv --out predictions.csv
+  stagewise predict houses.stgw 'in/*.parquet' --out predictions/
   stagewise evaluate houses.stgw test.parquet
   stagewise show houses.stgw
   stagewise describe houses.csv --target price
@@ -71,8 +72,8 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
     try:
         args.run(args, screen)
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        return _fail(args, "Interrupted; no file was changed.", INTERRUPTED)
+    except KeyboardInterrupt as stop:
+        return _fail(args, str(stop) or "Interrupted; no file was changed.", INTERRUPTED)
     except BrokenPipeError:
         # The reader of the pipe has closed it; leave nothing for Python to flush at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -85,7 +86,8 @@ def _run(args: argparse.Namespace, screen: Screen) -> int:
         return _fail(args, "Not enough memory; use fewer rows or columns.", BAD_INPUT)
     except OSError as error:
         where = f"{error.filename!r}: " if error.filename else ""
-        return _fail(args, f"{where}{error.strerror or error}.", BAD_INPUT)
+        reason = str(error.strerror or error).rstrip(".")
+        return _fail(args, f"{where}{reason}.", BAD_INPUT)
     except Exception as error:
         bug = f"{type(error).__name__}: {error} (this is a bug; --debug shows where)"
         return _fail(args, bug, BAD_INPUT)

@@ -22,11 +22,9 @@ from stagewise._native import (
 )
 from stagewise.data.reading.column import Array
 from stagewise.data.reading.sparse import SparseCells
+from stagewise.data.reading.wide_integers import SAMPLE_LIMIT
 
 __all__ = ["SAMPLE_LIMIT", "core_columns", "learn_codings", "rank_values"]
-
-SAMPLE_LIMIT = 65_536
-"""The number of rows from which cuts are learned; tables with fewer rows are used in full."""
 
 Codings = list[npt.NDArray[np.float64] | npt.NDArray[np.uint32]]
 

@@ -8,7 +8,7 @@ must not read cells itself (`table` does that) and must not import bins or trees
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NoReturn, overload
 
 import numpy as np
@@ -120,6 +120,26 @@ class Features(Sequence[Feature]):
             kind: Literal["real", "wide_integer"] = "real" if cuts is None else "wide_integer"
             features.append(Feature(name, kind, cuts, temporal_type=column.temporal_type))
         return cls(features, table.missing_values)
+
+    def merged(self, other: Features) -> Features:
+        """Return the features of the rows of both, which have the same columns.
+
+        Categories are the union of both; no column has wide integers.
+        """
+        return Features(
+            [
+                mine
+                if mine.categories is None or theirs.categories is None
+                else replace(
+                    mine,
+                    categories=Categories.from_distinct(
+                        {*mine.categories.values, *theirs.categories.values}
+                    ),
+                )
+                for mine, theirs in zip(self._features, other, strict=True)
+            ],
+            self.missing_values,
+        )
 
     @property
     def n(self) -> int:

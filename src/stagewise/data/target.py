@@ -9,19 +9,24 @@ losses.
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.cluster.peers import ALONE, Peers
 from stagewise.data.labels import Labels, read_labels
 from stagewise.data.reading.column import Array, Mask, read_column
 from stagewise.data.reading.datetimes import temporal_type_of
 from stagewise.data.reading.vector import read_vector, refuse_infinite, refuse_missing, require_y
 from stagewise.data.target_scale import TargetScale
+from stagewise.exact_sums import mean_of_blocks
 from stagewise.validation.messages import warn_caller
 
 __all__ = [
+    "FrequencyScale",
     "Labels",
     "TargetScale",
     "as_frequencies",
@@ -30,6 +35,7 @@ __all__ = [
     "read_numbers",
     "read_target",
     "read_weight",
+    "read_weights",
 ]
 
 Vector = npt.NDArray[np.float64]
@@ -114,10 +120,7 @@ def check_weight(sample_weight: Any, n_rows: int) -> Vector | None:
         return None
     if isinstance(sample_weight, numbers.Real):
         sample_weight = np.full(n_rows, sample_weight, dtype=np.float64)
-    weight = _read_weights(sample_weight, n_rows)
-    _refuse_weights(np.isnan(weight), weight, "NaN or missing", "Use 0 to leave a row out")
-    _refuse_weights(np.isinf(weight), weight, "infinite", "Use large but finite weights")
-    _refuse_weights(weight < 0, weight, "negative", "Use 0 to leave a row out")
+    weight = read_weights(sample_weight, n_rows)
     if not weight.any():
         raise ValueError(
             "Sample weights must contain at least one non-zero number, but all "
@@ -147,19 +150,76 @@ def as_frequencies(weight: Vector, *, total: float | None = None) -> Vector | No
     """
     if (weight == 1.0).all():
         return None
-    largest = float(weight.max())
-    # With a sum beyond 2**53, sums of counts would no longer be exact.
-    if largest * len(weight) <= 2.0**53 and (weight == np.rint(weight)).all():
-        return weight
-    # A power of two changes no digit, and keeps the sum of huge weights finite.
-    scaled = np.ldexp(weight, -np.frexp(largest)[1])
-    # Rows of weight 0 are removed before summing: the order in which numpy adds depends on the
-    # number of items, and a row of weight 0 must not change the result.
-    counting = scaled[scaled > 0]
-    # Equal weights must become exactly 1, which a rounded sum does not guarantee.
-    mean = counting[0] if (counting == counting[0]).all() else counting.mean()
-    frequency = scaled / mean if total is None else scaled / (mean * len(counting) / total)
-    return None if (frequency == 1.0).all() else np.asarray(frequency, dtype=np.float64)
+    frequency = FrequencyScale.learn(lambda: [weight], total).apply(weight)
+    return None if (frequency == 1.0).all() else frequency
+
+
+@dataclass(frozen=True)
+class FrequencyScale:
+    """How weights become frequencies: w · 2^-exponent / mean.
+
+    Parameters
+    ----------
+    exponent : int
+        A power of two changes no digit, and keeps the sum of huge weights finite.
+    mean : float
+        The mean of the positive weights, times 2^-exponent; 1 if the weights are counts.
+    whole : bool
+        Whether the weights are counts, which do not change.
+    """
+
+    exponent: int = 0
+    mean: float = 1.0
+    whole: bool = True
+
+    @classmethod
+    def learn(
+        cls,
+        blocks: Callable[[], Iterable[Vector]],
+        total: float | None = None,
+        peers: Peers = ALONE,
+    ) -> FrequencyScale:
+        """Return the scale of weights that are read in blocks, twice; `total`: `as_frequencies`.
+
+        `peers` are the ranks that have further rows.
+        """
+        n, largest, whole = 0, 0.0, True
+        for weight in blocks():
+            n, largest = n + len(weight), max(largest, float(weight.max(initial=0.0)))
+            whole = whole and bool((weight == np.rint(weight)).all())
+        found = peers.gather((n, largest, whole))
+        n, largest = sum(each[0] for each in found), max(each[1] for each in found)
+        whole = all(each[2] for each in found)
+        # With a sum beyond 2**53, sums of counts would no longer be exact.
+        if whole and largest * n <= 2.0**53:
+            return cls()
+        exponent, positive = int(np.frexp(largest)[1]), 0
+
+        def scaled() -> Iterator[tuple[Vector, None]]:
+            nonlocal positive
+            for weight in blocks():
+                own = np.ldexp(weight[weight > 0], -exponent)
+                positive += len(own)
+                yield own, None
+
+        mean = mean_of_blocks(scaled(), peers)
+        positive = sum(peers.gather(positive))
+        return cls(exponent, mean if total is None else mean * positive / total, whole=False)
+
+    def apply(self, weight: Vector) -> Vector:
+        """Return the frequencies of rows."""
+        if self.whole:
+            return weight
+        return np.asarray(np.ldexp(weight, -self.exponent) / self.mean, dtype=np.float64)
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> Vector:
+    """Read the weights of some rows, which may all be 0; raise ValueError if one is invalid."""
+    weight = _read_weights(sample_weight, n_rows)
+    _refuse_weights(np.isnan(weight), weight, "NaN or missing", "Use 0 to leave a row out")
+    _refuse_weights(np.isinf(weight), weight, "infinite", "Use large but finite weights")
+    _refuse_weights(weight < 0, weight, "negative", "Use 0 to leave a row out")
+    return weight
 
 
 def _read_weights(sample_weight: Any, n_rows: int) -> Vector:

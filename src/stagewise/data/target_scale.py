@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["TargetScale", "TargetScales", "exact_mean"]
+from stagewise.cluster.peers import ALONE, Peers
+from stagewise.exact_sums import Blocks, mean_of_blocks
+
+__all__ = ["TargetScale", "TargetScales"]
 
 Vector = npt.NDArray[np.float64]
 
-BLOCK = 1 << 16
 NEAR_ZERO = 8.0
 """Targets whose mean is at most this many standard deviations from 0 need no offset."""
 
@@ -59,19 +60,40 @@ class TargetScale:
         """
         if weight is not None and weight.min() <= 0:
             y, weight = y[weight > 0], weight[weight > 0]
-        low, high = float(y.min()), float(y.max())
+        return cls.learn_in_blocks(lambda: [(y, weight)])
+
+    @classmethod
+    def learn_in_blocks(cls, blocks: Blocks, peers: Peers = ALONE) -> TargetScale:
+        """Return the scale of targets that are read in blocks, three times.
+
+        Parameters
+        ----------
+        blocks : callable
+            Returns an iterable of (targets, weights or None), with positive weights. Neither their
+            order nor their sizes matter.
+        peers : Peers
+            The ranks that have further rows; all ranks together have one at least.
+        """
+        own = [(float(y.min()), float(y.max())) for y, _ in blocks() if len(y)]
+        extremes = [pair for pairs in peers.gather(own) for pair in pairs]
+        low, high = min(low for low, _ in extremes), max(high for _, high in extremes)
         _check_range(low, high)
-        offset = exact_mean(y, weight)
+        offset = mean_of_blocks(blocks(), peers)
         largest = max(high - offset, offset - low)
         if largest == 0.0:
             return cls(offset, 1.0)
         # Squares of deviations between -1 and 1 cannot overflow; underflow is negligible.
         exponent = math.frexp(largest)[1]
-        with np.errstate(under="ignore"):
-            squares = y - offset
-            _scale(squares, -exponent, out=squares)
-            np.square(squares, out=squares)
-        deviation = math.sqrt(exact_mean(squares, weight))
+
+        def squares(y: Vector) -> Vector:
+            with np.errstate(under="ignore"):
+                scaled: Vector = y - offset
+                _scale(scaled, -exponent, out=scaled)
+                np.square(scaled, out=scaled)
+            return scaled
+
+        squared = ((squares(y), weight) for y, weight in blocks())
+        deviation = math.sqrt(mean_of_blocks(squared, peers))
         mantissa, power = math.frexp(deviation)
         if mantissa == 0.5:
             mantissa, power = 1.0, power - 1
@@ -210,48 +232,6 @@ class TargetScales:
     def loss_unit(self, degree: int) -> float:
         """Return 1: a mean over targets of different units has no unit of its own."""
         return 1.0
-
-
-def exact_mean(values: Vector, weight: Vector | None = None) -> float:
-    """Return the weighted mean, which does not depend on the order of the rows.
-
-    Each value is split into integers of so few bits that float64 adds them without rounding. With
-    whole weights the sum is exact to 64 bits below the largest value, so weight 2 and two copies
-    of a row give the same mean, to the last bit.
-
-    Parameters
-    ----------
-    values : float64 array
-        Finite, at least one.
-    weight : float64 array, or None
-        Positive.
-
-    Returns
-    -------
-    float
-    """
-    total = float(len(values)) if weight is None else float(weight.sum())
-    exponent = math.frexp(max(float(values.max()), -float(values.min())))[1]
-    bits = max(8, 52 - max(1, math.ceil(math.log2(total + 1.0))))
-    pieces = math.ceil(64 / bits) + 1
-    sums = [Fraction(0)] * pieces
-    # Memory is reused for all blocks: allocation costs more than the arithmetic.
-    buffer = np.empty((2, min(BLOCK, len(values))))
-    for start in range(0, len(values), BLOCK):
-        block = values[start : start + BLOCK]
-        rest, whole = buffer[:, : len(block)]
-        with np.errstate(under="ignore"):
-            _scale(block, bits - exponent, out=rest)
-        for piece in range(pieces):
-            np.rint(rest, out=whole)
-            if piece < pieces - 1:
-                rest -= whole
-                rest *= 2.0**bits
-            if weight is not None:
-                whole *= weight[start : start + BLOCK]
-            sums[piece] += Fraction(float(whole.sum()))
-    mean = sum(s / 2 ** (bits * piece) for piece, s in enumerate(sums)) / Fraction(total)
-    return float(mean * Fraction(2) ** (exponent - bits))
 
 
 def _scale(values: Vector, power: int, out: Vector) -> None:

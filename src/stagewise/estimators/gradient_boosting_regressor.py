@@ -206,6 +206,7 @@ class GradientBoostingRegressor(
     (2,)
     """
 
+    _trains_datasets = True
     _rules = BOOSTING_RULES
     _uses = BOOSTING_USES
     _several_targets = True

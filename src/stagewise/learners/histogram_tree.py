@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Bins, TreeRules
+from stagewise._native import TreeRules
 
 __all__ = ["HistogramTree", "feature_share", "features_per_node", "native_rules"]
 
@@ -135,8 +135,19 @@ class HistogramTree:
             object.__setattr__(self, name, _tuples(getattr(self, name)))
 
 
+class BinnedTable(Protocol):
+    """The codes of rows; `Bins` is one."""
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+
+    def bin_below(self, feature: int, threshold: float) -> int:
+        """Return the last bin of a feature that is not above a threshold."""
+
+
 def native_rules(
-    tree: HistogramTree, table: Bins, *, hessian_bound: float, hessian_is_weight: bool
+    tree: HistogramTree, table: BinnedTable, *, hessian_bound: float, hessian_is_weight: bool
 ) -> TreeRules:
     """Return the rules of a tree for the native core."""
     rules = {

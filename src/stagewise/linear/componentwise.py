@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Gradients, Workers
-from stagewise.data.target_scale import exact_mean
+from stagewise.exact_sums import mean_rows
 from stagewise.learners.tree_learner import NodeSums
 from stagewise.linear.design import Design
 from stagewise.linear.terms import linear_trees
@@ -137,7 +137,7 @@ class BoundComponents:
         self._power = np.zeros(len(table.matrix), dtype=np.intp)
         for j, x in enumerate(table.matrix):
             own = x if counted is None else x[counted]
-            self._centre[j] = exact_mean(own, some)
+            self._centre[j] = mean_rows(own, some)
             self._columns[j] = x - self._centre[j]
             # Squares of values between -1 and 1 cannot overflow, whatever the unit of the column.
             self._power[j] = math.frexp(float(np.abs(self._columns[j]).max()))[1]
@@ -222,7 +222,7 @@ class BoundComponents:
 
 def is_constant(x: Vector) -> bool:
     """Return whether the values of a column differ by no more than rounding."""
-    away = float(np.abs(x - exact_mean(x)).max())
+    away = float(np.abs(x - mean_rows(x)).max())
     return bool(away <= 4 * np.finfo(np.float64).eps * float(np.abs(x).max()))
 
 
@@ -230,4 +230,4 @@ def _deviation(away: Vector, weight: Vector | None) -> float:
     """Return the weighted root mean square of deviations from a mean."""
     largest = float(np.abs(away).max())
     away = away / largest
-    return largest * math.sqrt(exact_mean(away * away, weight))
+    return largest * math.sqrt(mean_rows(away * away, weight))

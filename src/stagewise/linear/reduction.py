@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data.target_scale import TargetScale, exact_mean
+from stagewise.data.target_scale import TargetScale
+from stagewise.exact_sums import mean_rows
 from stagewise.linear.least_squares import LeastSquares
 from stagewise.linear.orthogonalization import inverse_of, norm, orthonormalise, remove
 
@@ -90,7 +91,7 @@ class Reduction:
         for j, x in enumerate(X):
             largest = float(np.abs(x).max())
             if intercept:
-                centre[j] = exact_mean(x, weight)
+                centre[j] = mean_rows(x, weight)
                 x -= centre[j]
             spread = float(np.abs(x).max())
             # The mean is rounded, so a constant column need not be exactly 0 here.
@@ -110,7 +111,7 @@ class Reduction:
                 unit = math.ldexp(1.0, math.frexp(farthest)[1] - 1)
             target = TargetScale(0.0, unit, target.spread)
         z = target.standardise(y)
-        mean = 0.0 if intercept else exact_mean(z, weight)
+        mean = 0.0 if intercept else mean_rows(z, weight)
         one = np.ones(n) if root is None else root.copy()
         z = z if root is None else z * root
         squares = norm(z) ** 2

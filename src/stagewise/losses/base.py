@@ -9,6 +9,7 @@ or estimators.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
 from stagewise._native import Gradients, Workers
+from stagewise.exact_sums import mean_rows, sum_rows
 from stagewise.losses.logarithm import MAX_STEP
 from stagewise.validation.equality import equal_values
 
@@ -110,6 +112,9 @@ class Loss(ABC):
         Whether the best constant is the weighted mean of y, and so 0 for centred targets.
     leaf_quantile : float or None
         The quantile of y - F that is the best constant of a region; None: a Newton step is used.
+    kernel : (str, float) or None
+        The native kernel that computes the loss of rows that are not in memory, and its parameter;
+        None: such rows are refused.
     parameter_names : tuple of str
         The names of the parameters of the constructor.
     """
@@ -121,6 +126,7 @@ class Loss(ABC):
     hessian_is_weight: bool = False
     mean_is_best: bool = False
     leaf_quantile: float | None = None
+    kernel: tuple[str, float] | None = None
     parameter_names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -190,11 +196,12 @@ class Loss(ABC):
         if self.n_outputs != 1:
             raise NotImplementedError(f"{type(self).__name__} must define best_constant")
 
-        centre, spread = float(np.mean(y)), float(np.std(y)) or 1.0
+        centre = mean_rows(y, weight)
+        spread = math.sqrt(mean_rows((y - centre) ** 2, weight)) or 1.0
 
         def total(step: float) -> float:
             losses = self.loss(y, np.full(len(y), centre + spread * step))
-            return float(np.average(losses, weights=weight))
+            return mean_rows(losses, weight)
 
         # In units of the standard deviation, since the tolerance of the search is absolute.
         found = minimize_scalar(total, bracket=(-1.0, 1.0))
@@ -284,8 +291,7 @@ class _NumpyBoundLoss(BoundLoss):
                 f"{type(self._loss).__name__}.loss returned the shape {losses.shape}; expected "
                 f"{(len(scores),)}, the loss of every row."
             )
-        weighted = losses if self._weight is None else losses * self._weight
-        return float(weighted.sum())
+        return sum_rows(losses, self._weight)
 
     def _checked(self, values: Any, shape: tuple[int, ...], what: str) -> Matrix:
         array = np.asfortranarray(values, dtype=np.float64)
@@ -312,8 +318,7 @@ class _NumpyBoundLoss(BoundLoss):
         return self._packed
 
     def _check_sum(self, values: Vector, what: str, least: float) -> None:
-        absolute = np.abs(values)
-        total = float((absolute if self._weight is None else absolute * self._weight).sum())
+        total = sum_rows(np.abs(values), self._weight)
         if total > LARGEST_SUM or 0.0 < total < least:
             raise ValueError(
                 f"{type(self._loss).__name__}.derivatives returned {what} whose absolute values "

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.exact_sums import mean_rows, sum_by_code
 from stagewise.losses.base import Loss, Matrix, Vector
 
 __all__ = ["BinarySquaredError", "ClassSquaredError"]
@@ -38,7 +39,7 @@ class BinarySquaredError(Loss):
         return score - self.target(y, 0), np.ones_like(score)
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
-        return np.array([np.average(self.target(y, 0), weights=weight)])
+        return np.array([mean_rows(self.target(y, 0), weight)])
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the probabilities of both classes, shape (n_rows, 2)."""
@@ -83,7 +84,7 @@ class ClassSquaredError(Loss):
         return score - self._indicators(y), np.ones_like(score)
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
-        counts = np.bincount(y, weights=weight, minlength=self.n_outputs)
+        counts = sum_by_code(y, self.n_outputs, weight)
         return np.asarray(counts / counts.sum())
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:

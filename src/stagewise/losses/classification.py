@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.special import expit, log_expit, logsumexp, softmax
 
 from stagewise._native import Gradients, Workers, exponential_state, softmax_state
+from stagewise.exact_sums import sum_by_code
 from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
 from stagewise.losses.kernel import KernelBoundLoss
 from stagewise.losses.logarithm import MAX_LOG_RATIO, bounded_log_ratio, exact_log
@@ -29,6 +30,7 @@ class Logistic(Loss):
     """
 
     name = "log_loss"
+    kernel = ("logistic", 0.0)
     hessian_bound = 0.25
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
@@ -92,7 +94,7 @@ class _ExponentialBoundLoss(KernelBoundLoss):
 
 
 def _log_odds(y: npt.NDArray[Any], weight: Vector | None) -> float:
-    counts = np.bincount(y, weights=weight, minlength=2)
+    counts = sum_by_code(y, 2, weight)
     # With one class only, the optimum is infinite; 2**53 is the relative precision of a double.
     bound = 2.0**53
     odds = counts[1] / counts[0] if counts[0] > 0 else bound
@@ -101,7 +103,7 @@ def _log_odds(y: npt.NDArray[Any], weight: Vector | None) -> float:
 
 def _centred_logs(y: npt.NDArray[Any], weight: Vector | None, n_classes: int) -> Vector:
     """Return log p_k - mean log p for the class frequencies p, all of which must be positive."""
-    counts = np.bincount(y, weights=weight, minlength=n_classes)
+    counts = sum_by_code(y, n_classes, weight)
     logs = [exact_log(count) for count in counts.tolist()]
     centre = math.fsum(logs) / len(logs)
     return np.array([log - centre for log in logs])
@@ -123,6 +125,7 @@ class Multinomial(Loss):
     """
 
     name = "log_loss"
+    kernel = ("softmax", 0.0)
     hessian_bound = 0.25
 
     def __init__(self, n_classes: int) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Gradients, Workers
+from stagewise.exact_sums import mean_rows
 from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
 from stagewise.losses.kernel import KernelBoundLoss
 from stagewise.losses.logarithm import bounded_log_ratio, exact_log
@@ -35,7 +36,7 @@ class _LogLink(Loss):
                 f"The {self.name} loss needs a target above 0, but all targets are 0: the "
                 "logarithm of their mean is infinite. Use another loss."
             )
-        return np.array([exact_log(float(np.average(y, weights=weight)))])
+        return np.array([exact_log(mean_rows(y, weight))])
 
     def region_optimum(self, gradient: Vector, hessian: Vector) -> Vector:
         """Return log(Σ y e^((1-p)F) / Σ e^((2-p)F)); both sums are computed from G and H."""
@@ -69,6 +70,7 @@ class Poisson(_LogLink):
     """
 
     name = "poisson"
+    kernel = ("poisson", 0.0)
     power = 1.0
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
@@ -93,6 +95,7 @@ class Gamma(_LogLink):
     """
 
     name = "gamma"
+    kernel = ("gamma", 0.0)
     power = 2.0
     allows_zero = False
 
@@ -134,6 +137,7 @@ class Tweedie(_LogLink):
                 "For 1 use 'poisson', for 2 'gamma'."
             )
         self.power = float(power)
+        self.kernel = ("tweedie", self.power)
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
         a, b = self.power - 1, 2 - self.power

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Gradients, Workers, residual_quantile, weighted_quantile
+from stagewise.exact_sums import mean_rows
 from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
 from stagewise.losses.kernel import KernelBoundLoss
 
@@ -25,6 +26,7 @@ class SquaredError(Loss):
     """
 
     name = "squared_error"
+    kernel = ("squared", 0.0)
     degree = 2
     hessian_bound = 1.0
     hessian_is_weight = True
@@ -37,7 +39,7 @@ class SquaredError(Loss):
         return score - y, np.ones_like(score)
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
-        return np.array([np.average(y, weights=weight)])
+        return np.array([mean_rows(y, weight)])
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
         return KernelBoundLoss(Gradients.squared, workers, y, weight)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from stagewise._native import Bins, Workers
+from stagewise._native import Workers
 from stagewise.data import Features
 from stagewise.validation.messages import short_repr, warn_caller
 
@@ -19,7 +19,7 @@ VERSION = version("stagewise")
 
 
 def warn_if_constant(
-    bins: Bins,
+    bins: Any,
     features: Features,
     y: npt.NDArray[Any],
     classes: npt.NDArray[Any] | None,
@@ -69,7 +69,7 @@ def _names(names: list[str] | None, n: int) -> list[str]:
     return names or [f"column {i}" for i in range(n)]
 
 
-def _no_two_bins(bins: Bins) -> bool:
+def _no_two_bins(bins: Any) -> bool:
     """Return whether every feature has all rows in one bin; the bin of missing values counts."""
     return all(bins.is_constant(position) for position in range(bins.n_features))
 

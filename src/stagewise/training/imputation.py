@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stagewise._native import Columns
 from stagewise.data import Features
-from stagewise.data.target_scale import exact_mean
+from stagewise.exact_sums import mean_rows
 from stagewise.training.reading.row_set import RowSet
 from stagewise.trees.tree import Tree
 from stagewise.validation.messages import column_label
@@ -94,7 +94,7 @@ class _Mean(_Known):
                 continue
             infinite = values[np.isinf(values)]
             if not len(infinite):
-                self.mean[place] = exact_mean(values, weight)
+                self.mean[place] = mean_rows(values, weight)
             elif (infinite == infinite[0]).all():
                 self.mean[place] = infinite[0]
             else:

@@ -164,12 +164,26 @@ def make_monitor(
     stops_early: bool,
     previous: Model | None = None,
     folds: int | None = None,
+    history: tuple[list[float], list[float]] | None = None,
 ) -> Monitor:
-    """Return the monitor of a fit; with folds, they leave time for the final fit."""
+    """Return the monitor of a fit; with folds, they leave time for the final fit.
+
+    `history` are the training and validation losses of the rounds before the first one; None: those
+    of `previous`.
+    """
     limit = stopping.time_limit
     if limit is not None and folds is not None:
         limit = limit * folds / (folds + 1)
-    first = 0 if previous is None else previous.ensemble.n_rounds
+    if history is None:
+        first = 0 if previous is None else previous.ensemble.n_rounds
+        history = (
+            ([], [])
+            if previous is None
+            else (
+                previous.train_loss[:first].tolist(),
+                previous.valid_loss[:first].tolist(),
+            )
+        )
     return Monitor(
         stopping.n_estimators,
         early_stopping=(
@@ -179,8 +193,8 @@ def make_monitor(
         callbacks=stopping.callbacks,
         display=ProgressDisplay(stopping.verbose),
         loss_scale=scale.loss_unit(loss.degree or 0),
-        train_loss=[] if previous is None else previous.train_loss[:first].tolist(),
-        valid_loss=[] if previous is None else previous.valid_loss[:first].tolist(),
+        train_loss=history[0],
+        valid_loss=history[1],
     )
 
 

@@ -17,11 +17,13 @@ from stagewise._native import Workers
 from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.recipe import Recipe
 from stagewise.boosting.steps import Step
+from stagewise.cluster.peers import ALONE, Peers
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.learners.learner import Learner
 from stagewise.losses import Loss
 from stagewise.model.model import Model
 from stagewise.model.terms import TermModel
+from stagewise.training.stored.checkpoint import Checkpoints
 
 __all__ = [
     "BoostingSpec",
@@ -294,8 +296,14 @@ class FitContext:
         The key of all random numbers.
     began : float
         When the fit began, by `time.perf_counter`.
+    peers : Peers
+        The ranks of a fit on a cluster.
+    checkpoints : Checkpoints or None
+        Gets the rounds of a fit on a cluster.
     """
 
     workers: Workers
     seed: int
     began: float
+    peers: Peers = ALONE
+    checkpoints: Checkpoints | None = None

@@ -17,7 +17,14 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["CollectedWarning", "collect_warnings", "column_label", "short_repr", "warn_caller"]
+__all__ = [
+    "CollectedWarning",
+    "collect_warnings",
+    "column_label",
+    "merge_warnings",
+    "short_repr",
+    "warn_caller",
+]
 
 PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
 
@@ -70,3 +77,20 @@ def collect_warnings() -> Iterator[list[CollectedWarning]]:
         yield collected
     finally:
         _collected.reset(before)
+
+
+@contextmanager
+def merge_warnings() -> Iterator[None]:
+    """Show warnings that the batches of a dataset share once, with the number of the others."""
+    collected: list[CollectedWarning] = []
+    try:
+        with collect_warnings() as collected:
+            yield
+    finally:
+        batches: dict[tuple[type[Warning], str], list[str]] = {}
+        for message, category in collected:
+            # Messages differ in the numbers of rows, which follow this word.
+            batches.setdefault((category, message.split(" in ")[0]), []).append(message)
+        for (category, _), (first, *others) in batches.items():
+            n = sum(other != first for other in others)
+            warn_caller(first + f" ({n} more batches have such a warning.)" * bool(n), category)

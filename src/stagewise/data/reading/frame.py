@@ -18,6 +18,7 @@ from narwhals.exceptions import DuplicateError
 
 from stagewise.data.reading.cell import family
 from stagewise.data.reading.column import LARGEST_EXACT, Array, Mask
+from stagewise.datasets.dataset import Dataset
 from stagewise.validation.messages import column_label, short_repr
 
 __all__ = ["Frame", "open_frame", "open_series", "series_cells"]
@@ -114,9 +115,13 @@ class Frame:
     def text_codes(self, position: int) -> tuple[list[str], Array] | None:
         """Return the categories of a column, and the code of each row; -1 where it is missing.
 
-        None: the column does not have codes as pandas does, or not all categories are text.
+        None: the column is not text of Arrow and does not have codes as pandas does, or not all
+        categories are text.
         """
-        accessor: Any = getattr(self._series(position).to_native(), "cat", None)
+        native: Any = self._series(position).to_native()
+        if hasattr(native, "dictionary_encode"):
+            return _arrow_codes(native)
+        accessor: Any = getattr(native, "cat", None)
         codes = getattr(accessor, "codes", None)
         if codes is None:
             return None
@@ -175,6 +180,13 @@ def open_frame(X: Any, caller: str, name: str = "X") -> Frame | None:
     """
     if isinstance(X, (np.ndarray, list, tuple)):
         return None
+    if isinstance(X, Dataset):
+        raise TypeError(
+            f"{name} is a Dataset, which is read in batches, and {caller} needs a table in memory "
+            "here: only fit of GradientBoostingRegressor and GradientBoostingClassifier, predict, "
+            "predict_proba, decision_function and apply read datasets. Loop over "
+            "dataset.batches(), or pass dataset.to_table() if it fits into memory."
+        )
     try:
         frame = nw.from_native(X, pass_through=True)
         if isinstance(frame, nw.LazyFrame):
@@ -275,6 +287,22 @@ def _names_of(labels: list[Any]) -> list[str] | None:
     if len(set(names)) < len(names):
         raise _duplicates(names)
     return names or None
+
+
+def _arrow_codes(column: Any) -> tuple[list[str], Array] | None:
+    """Return the texts of a column of Arrow, and the code of each row; None: it has other cells."""
+    is_dictionary = hasattr(column.type, "index_type")
+    kind = column.type.value_type if is_dictionary else column.type
+    if str(kind) not in ("string", "large_string"):
+        return None
+    # A dictionary may hold a value twice, so its rows are encoded again.
+    texts = column.cast(kind) if is_dictionary else column
+    coded = texts.dictionary_encode().unify_dictionaries().combine_chunks()
+    if hasattr(coded, "chunks"):
+        coded = coded.chunk(0) if coded.num_chunks else None
+    if coded is None:
+        return [], np.empty(0, dtype=np.int32)
+    return coded.dictionary.to_pylist(), coded.indices.fill_null(-1).to_numpy()
 
 
 def _nanoseconds_of_day(series: nw.Series[Any]) -> nw.Series[Any]:

@@ -14,9 +14,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise._native import sample_rows
 from stagewise.data.reading.column import Array, Column
 
-__all__ = ["learn_integer_cuts", "ranks", "round_up_to_floats", "threshold_as_integer"]
+__all__ = [
+    "SAMPLE_LIMIT",
+    "SAMPLE_SEED",
+    "integer_cuts",
+    "learn_integer_cuts",
+    "ranks",
+    "round_up_to_floats",
+    "threshold_as_integer",
+]
+
+SAMPLE_LIMIT = 65_536
+"""The number of rows from which cuts are learned; tables with fewer rows are used in full."""
+SAMPLE_SEED = 0
+"""Features are learned before the seed of a fit is used."""
 
 
 def learn_integer_cuts(
@@ -25,7 +39,8 @@ def learn_integer_cuts(
     """Return at most ``max_bins - 1`` cuts between the distinct values of a wide column.
 
     With at most `max_bins` distinct values there is a cut between any two neighbours; with more,
-    the cuts are the weighted quantiles.
+    the cuts are the weighted quantiles. More than `SAMPLE_LIMIT` rows are sampled by hashes of
+    their numbers.
 
     Parameters
     ----------
@@ -41,6 +56,12 @@ def learn_integer_cuts(
     array of int64 or uint64, as the column
         Increasing. A value v with ``v <= cut`` lies on the left of the cut.
     """
+    sample = sample_rows(len(column.values), 0, len(column.values), SAMPLE_LIMIT, SAMPLE_SEED)
+    return integer_cuts(column.take(sample), None if weight is None else weight[sample], max_bins)
+
+
+def integer_cuts(column: Column, weight: npt.NDArray[np.float64] | None, max_bins: int) -> Array:
+    """Return the cuts of the rows of a sample; see `learn_integer_cuts`."""
     present = np.ones(len(column.values), dtype=bool)
     if column.missing is not None:
         present &= ~column.missing

@@ -43,6 +43,8 @@ from stagewise.training.describe import describe_boosting, other_parameters
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import FitResult
 from stagewise.training.specs import BoostingSpec, FitContext, HoldOutSpec, LearnerAdapter
+from stagewise.training.stored.dataset_rows import DatasetRows
+from stagewise.training.stored.stored_trainer import train_stored
 from stagewise.validation.parameters import all_parameters
 
 __all__ = ["BaseBoosting", "OutOfBagMixin", "check_fit_arguments"]
@@ -89,7 +91,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         if data is not None and loss is not None:
             classes, sparse = data.classes is not None, data.train.is_sparse
             held = data.folds is not None, data.valid is not None
-            n = len(data.train.y)
+            n = data.train.n_rows
             fitted = [len(rows) / n for rows, _ in data.folds or []]
             share = sum(fitted) / len(fitted) if fitted else 1.0
             facts = self._facts = DataFacts(n, loss.n_outputs, classes, sparse, *held, share)
@@ -126,7 +128,8 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
             # An uninterrupted fit would have ended at this round, too.
             last = replace(spec.stopping, n_estimators=previous.ensemble.n_rounds)
             spec = replace(spec, stopping=last)
-        return train_boosting(spec, loss, data, context, previous)
+        train = train_stored if isinstance(data.train, DatasetRows) else train_boosting
+        return train(spec, loss, data, context, previous)
 
     def _set_fitted(
         self, result: FitResult, data: TrainingData, params: dict[str, Any]
@@ -225,10 +228,10 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
 
 def _check_linear_leaves(data: TrainingData, loss: Loss) -> None:
     """Raise InvalidParameterError unless the leaves of a fit can be linear models."""
-    if data.train.y.ndim > 1 and loss.leaf_quantile is not None:
+    if data.train.n_targets > 1 and loss.leaf_quantile is not None:
         raise InvalidParameterError(
             f"leaves='linear' with loss={loss.name!r} is for one target; y has "
-            f"{data.train.y.shape[1]}. Set leaves='constant', or fit one model per target."
+            f"{data.train.n_targets}. Set leaves='constant', or fit one model per target."
         )
     if len(data.features.categorical) == data.features.n:
         raise InvalidParameterError(

@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.costs import check_costs
+from stagewise.estimators.bases.dataset_predictions import predicts_datasets
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
 from stagewise.losses.base import squeeze_outputs
 from stagewise.model.model import Model
@@ -55,15 +56,18 @@ class ClassifierPredictions(ClassifierMixin):
     def _target_reader(self) -> TargetReader:
         return ClassReader(type(self).__name__, self.class_weight)
 
+    @predicts_datasets
     def decision_function(self, X: Any) -> Vector:
         """Return the scores: shape (n_rows,) for two classes, else (n_rows, n_classes)."""
         return squeeze_outputs(self._score(X))
 
+    @predicts_datasets
     def predict_proba(self, X: Any) -> Vector:
         """Return the probability of every class, in the order of `classes_`."""
         model = self._fitted()
         return self._predict_scores(model, self._score(X))
 
+    @predicts_datasets
     def predict(self, X: Any, cost: Any = None) -> npt.NDArray[Any]:
         """Return the most probable class of every row, or the one of least expected cost.
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
+from stagewise.cluster.peers import ALONE, Peers
+from stagewise.datasets.dataset import Dataset
 from stagewise.estimators.parameters.make_specs import choose_seed, input_spec
 from stagewise.losses import Loss, MultiTargetLoss
 from stagewise.model.model import Model
@@ -20,6 +23,8 @@ from stagewise.training.reading.training_data import (
 )
 from stagewise.training.results import FitResult
 from stagewise.training.specs import FitContext, HoldOutSpec
+from stagewise.training.stored.checkpoint import Checkpoints
+from stagewise.training.stored.read_dataset import read_training_dataset
 from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.parameters import check_parameters
 from stagewise.workers import make_workers
@@ -34,6 +39,8 @@ class FitMixin:
     n_iter_: int
     model_: Model
     seed_: int
+    _trains_datasets: bool = False
+    """Whether `fit` reads a `Dataset`."""
     _passed_loss: Loss | None = None
     """The loss of the fit if it was an object; otherwise the model has its name."""
 
@@ -106,7 +113,7 @@ class FitMixin:
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         X_val: Any = None,
@@ -118,12 +125,12 @@ class FitMixin:
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
+        X : array-like, data frame, sparse matrix of shape (n_rows, n_features), or Dataset
             Numbers, and categories in the columns that `categorical_features` selects. NaN, None,
             NA and NaT are missing values, as are the `missing_values`; ±inf are ordinary values.
         y : array-like of shape (n_rows,)
             The target; for `GradientBoostingRegressor` also several targets, shape
-            (n_rows, n_targets).
+            (n_rows, n_targets). A `Dataset` has its own target and weights.
         sample_weight : array-like of shape (n_rows,) or None
             Whole numbers are counts: a row of weight 2 is the row twice, a row of weight 0 is left
             out. Otherwise only the ratios of the weights matter. A row that is held out, or drawn
@@ -139,14 +146,37 @@ class FitMixin:
         -------
         self
         """
-        begin = time.perf_counter()
         arguments = FitArguments(X, y, sample_weight, X_val, y_val, sample_weight_val, groups)
+        return self._fit(arguments)
+
+    def _fit(
+        self,
+        arguments: FitArguments,
+        peers: Peers = ALONE,
+        checkpoints: Checkpoints | None = None,
+    ) -> Self:
+        """Fit the model; see `fit`. With several `peers`, each of them has some of the rows."""
+        begin, X = time.perf_counter(), arguments.X
         params = self._parameters()
         self._check_arguments(params, arguments)
         hold_out, previous = self._hold_out(params), self._previous_model(params)
         seed = self.seed_ if previous is not None else choose_seed(params["random_state"])
-        context = FitContext(make_workers(self.n_jobs), seed, begin)
-        data = read_training_data(
+        context = FitContext(make_workers(self.n_jobs), seed, begin, peers, checkpoints)
+        if isinstance(X, Dataset) and not self._trains_datasets:
+            raise TypeError(
+                f"{type(self).__name__} cannot be fitted to a Dataset; GradientBoostingRegressor "
+                "and GradientBoostingClassifier can. Pass dataset.to_table() if it fits into "
+                "memory."
+            )
+        if isinstance(X, Dataset) and previous is not None:
+            raise ValueError(
+                "warm_start=True cannot continue a model with a Dataset yet. Fit with "
+                "warm_start=False, or pass a table in memory (dataset.to_table())."
+            )
+        read: Any = read_training_data
+        if isinstance(X, Dataset):
+            read = partial(read_training_dataset, peers=peers)
+        data = read(
             arguments,
             self._table_reader(params, previous),
             self._target_reader(),
@@ -155,8 +185,8 @@ class FitMixin:
             sample_groups=params.get("sampling") == "group",
         )
         loss = self._make_loss(data.classes)
-        if data.train.y.ndim > 1:
-            loss = MultiTargetLoss(loss, data.train.y.shape[1])
+        if data.train.n_targets > 1 or data.target_names is not None:
+            loss = MultiTargetLoss(loss, data.train.n_targets)
         params = self._resolve(params, data, loss)
         self._check_data(params, data, loss, previous)
         spec = self._spec(params, hold_out)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
+from stagewise.estimators.bases.dataset_predictions import predicts_datasets
 from stagewise.estimators.bases.r_squared import ScoredByR2
 from stagewise.losses import REGRESSION_LOSSES, Loss, MultiTargetLoss, is_class_loss
 from stagewise.losses.base import squeeze_outputs
@@ -45,6 +46,7 @@ class RegressorPredictions(ScoredByR2):
     def _target_reader(self) -> TargetReader:
         return NumberReader(type(self).__name__, self._several_targets)
 
+    @predicts_datasets
     def predict(self, X: Any) -> Vector:
         """Return the predicted value of every row; for several targets, a column for each."""
         model = self._fitted()

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.bins import core_columns
+from stagewise.estimators.bases.dataset_predictions import predicts_datasets
 from stagewise.model.model import Model
 from stagewise.workers import make_workers
 
@@ -38,6 +39,7 @@ class TreeAttributes:
         total = gains.sum()
         return np.asarray(gains / total if total > 0 else gains, dtype=np.float64)
 
+    @predicts_datasets
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Return the node number of the leaf that each row reaches in every tree.
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from stagewise.data.bins import core_columns
 from stagewise.errors import InvalidParameterError, ModelFormatError
+from stagewise.estimators.bases.dataset_predictions import predicts_datasets
 from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.bases.r_squared import ScoredByR2
 from stagewise.estimators.linear.columns import LinearRows, match_linear
@@ -106,12 +107,14 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
 
     # ---- predictions ---------------------------------------------------------------------------
 
+    @predicts_datasets
     def predict(self, X: Any) -> Vector:
         """Return f(x) = β_0 + Σ_j β_j x_j of every row."""
         model = self._fitted()
         return self._predict(model, core_columns(match_linear(model.features, X, self._name)))
 
     @suggests_arguments
+    @predicts_datasets
     def predict_interval(
         self,
         X: Any,

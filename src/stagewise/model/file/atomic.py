@@ -11,13 +11,23 @@ import errno
 import os
 import secrets
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
-__all__ = ["replace_file"]
+__all__ = ["open_replacement", "replace_file"]
 
 
 def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write bytes to a file atomically.
+    """Write bytes to a file atomically; see `open_replacement`."""
+    with open_replacement(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def open_replacement(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a temporary file that replaces a file when the block ends without an error.
 
     An existing file keeps its permissions, and a symbolic link stays a link.
 
@@ -25,8 +35,11 @@ def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
     ----------
     path : str or path-like
         The file to write; its directory must exist.
-    data : bytes
-        The contents.
+
+    Yields
+    ------
+    binary file
+        Open for writing.
 
     Raises
     ------
@@ -39,16 +52,28 @@ def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
     temporary = target.with_name(f".{target.name[:32]}.{os.getpid()}.{secrets.token_hex(8)}.tmp")
     try:
         try:
-            _write(temporary, data, mode)
+            with temporary.open("xb") as file:
+                if mode is not None:
+                    temporary.chmod(mode)
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
             os.replace(temporary, target)  # noqa: PTH105
         except BaseException:
             with contextlib.suppress(OSError):
                 temporary.unlink()
             raise
     except OSError as error:
+        if not _is_of(error, temporary):
+            raise
         reason = f"The file cannot be saved, and nothing was changed: {error.strerror or error}"
         raise OSError(error.errno or errno.EIO, reason, os.fspath(path)) from error
     _sync_directory(target.parent)
+
+
+def _is_of(error: OSError, temporary: Path) -> bool:
+    """Return whether an error is about the temporary file: a failed write names no file."""
+    return error.errno is not None and error.filename in (None, str(temporary))
 
 
 def _check_target(target: Path, path: str | os.PathLike[str]) -> int | None:
@@ -73,16 +98,6 @@ def _check_target(target: Path, path: str | os.PathLike[str]) -> int | None:
         reason = "The file cannot be saved: it exists already and is write-protected"
         raise PermissionError(errno.EACCES, reason, name)
     return stat.S_IMODE(status.st_mode)
-
-
-def _write(path: Path, data: bytes, mode: int | None) -> None:
-    """Create a file with these bytes and flush it to the disk."""
-    with path.open("xb") as file:
-        if mode is not None:
-            path.chmod(mode)
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _sync_directory(directory: Path) -> None:

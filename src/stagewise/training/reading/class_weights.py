@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from stagewise.data import as_frequencies
 from stagewise.errors import InvalidParameterError
+from stagewise.exact_sums import sum_by_code, sum_rows
 from stagewise.validation.messages import short_repr
 
 __all__ = ["class_weighted", "without_absent"]
@@ -46,20 +47,13 @@ def class_weighted(
     if class_weight is None:
         return counted
     if isinstance(class_weight, str) and class_weight == "balanced":
-        share = _sums(codes, counted, len(classes))
+        share = sum_by_code(codes, len(classes), counted)
         factor = math.fsum(share) / (len(classes) * share)
     else:
         factor = _given(class_weight, classes)
     product = factor[codes] if counted is None else factor[codes] * counted
-    total = float(len(codes)) if counted is None else math.fsum(counted)
+    total = float(len(codes)) if counted is None else sum_rows(counted)
     return as_frequencies(np.asarray(product, dtype=np.float64), total=total)
-
-
-def _sums(codes: Codes, weight: Vector | None, n_classes: int) -> Vector:
-    """Return the sum of the weights of each class, independent of the order of the rows."""
-    if weight is None:
-        return np.bincount(codes, minlength=n_classes).astype(np.float64)
-    return np.array([math.fsum(weight[codes == k]) for k in range(n_classes)])
 
 
 def without_absent(

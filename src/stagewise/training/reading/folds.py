@@ -16,6 +16,7 @@ from sklearn.model_selection import (
     check_cv,
 )
 
+from stagewise._native import held_out_draws
 from stagewise.data.reading.column import missing_mask
 from stagewise.training.reading.row_set import RowSet
 
@@ -44,6 +45,14 @@ PARTS_OF_MANY, HELD_PARTS, USED_PARTS = 20, 2, 7
 PARTS = 5
 """The number of automatic folds, unless it is given."""
 
+FEW_OF_STRATUM = 1000
+"""The items of a small stratum, whose parts have equal sizes."""
+
+_ONE_ROW_EACH = (
+    "{option} holds rows out, but every class of y has only one row. Pass X_val and y_val to fit, "
+    "or do not set {option}."
+)
+
 
 def draw_held_out(
     rows: Indices | None,
@@ -55,6 +64,9 @@ def draw_held_out(
     option: str = "early_stopping=True",
 ) -> tuple[Indices, Indices]:
     """Split rows at random into training rows and held-out rows, stratified with `by_class`.
+
+    More than `MANY_ROWS` rows are drawn by hashes of their numbers, each by itself, so the share is
+    only approximate, in all rows and in every class.
 
     Parameters
     ----------
@@ -78,6 +90,9 @@ def draw_held_out(
             f"{option} holds rows out, but X has only one row (n_samples=1). Pass X_val and y_val "
             f"to fit, or do not set {option}."
         )
+    if n > MANY_ROWS:
+        held = _draw_many(y[rows] if by_class else np.zeros(n, np.intp), share, seed, option)
+        return rows[~held], rows[held]
     order = np.random.default_rng([seed, n]).permutation(n)
     held = np.zeros(n, dtype=bool)
     groups = y[rows[order]] if by_class else np.zeros(n, dtype=np.int32)
@@ -87,13 +102,30 @@ def draw_held_out(
     if not held.any():
         counts = np.bincount(groups)
         if by_class and len(counts) > 2 and counts.max() == 1:
-            raise ValueError(
-                f"{option} holds rows out, but every class of y has only one row. Pass X_val and "
-                f"y_val to fit, or do not set {option}."
-            )
+            raise ValueError(_ONE_ROW_EACH.format(option=option))
         rows_of_group = order[groups == int(np.argmax(counts))]
         held[rows_of_group[: max(1, len(rows_of_group) - 1) if n == 2 else 1]] = True
     return rows[~held], rows[held]
+
+
+def _draw_many(
+    codes: npt.NDArray[Any], share: float, seed: int, option: str
+) -> npt.NDArray[np.bool_]:
+    """Return which of many rows are held out: each by a hash of its number.
+
+    The row of each class that has the largest hash is a training row. If no hash is below the
+    share, the smallest one of the other rows is held out.
+    """
+    draws = held_out_draws(len(codes), seed)
+    largest = np.zeros(int(codes.max()) + 1)
+    np.maximum.at(largest, codes, draws)
+    others = draws < largest[codes]
+    if not others.any():
+        raise ValueError(_ONE_ROW_EACH.format(option=option))
+    held = others & (draws < share)
+    if not held.any():
+        held[np.argmin(np.where(others, draws, 1.0))] = True
+    return np.asarray(held)
 
 
 def make_folds(
@@ -221,8 +253,19 @@ def _signs(y: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
 def _deal(strata: npt.NDArray[Any], seed: int, parts: int) -> npt.NDArray[np.intp]:
     """Return the part of every item: items of a stratum are dealt in turn, in random order.
 
-    The only item of a stratum is in no part, -1.
+    The only item of a stratum is in no part, -1. Many items are dealt by hashes of their numbers,
+    each by itself; those of a small stratum in turn, in the order of their hashes.
     """
+    if len(strata) > MANY_ROWS:
+        draws = held_out_draws(len(strata), seed)
+        dealt = np.floor(draws * parts).astype(np.intp)
+        counts = np.bincount(strata)
+        for stratum in np.flatnonzero(counts <= FEW_OF_STRATUM):
+            items = np.flatnonzero(strata == stratum)
+            order = items[np.argsort(draws[items], kind="stable")]
+            dealt[order] = (np.arange(len(items)) + HELD_PARTS) % parts
+        dealt[counts[strata] == 1] = -1
+        return dealt
     order = np.random.default_rng([seed, len(strata)]).permutation(len(strata))
     order = order[np.argsort(strata[order], kind="stable")]
     part = np.empty(len(strata), dtype=np.intp)

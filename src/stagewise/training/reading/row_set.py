@@ -64,6 +64,16 @@ class RowSet:
         return whole
 
     @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.y)
+
+    @property
+    def n_targets(self) -> int:
+        """The number of targets; 1 for a vector."""
+        return 1 if self.y.ndim == 1 else int(self.y.shape[1])
+
+    @property
     def is_sparse(self) -> bool:
         """Whether the features are a sparse matrix."""
         return isinstance(self.columns, SparseColumns)

@@ -11,6 +11,8 @@ class RowWeights {
  public:
   // weight: one per row, or empty if every weight is 1.
   RowWeights(std::span<const double> weight, size_t rows);
+  // Without the weights themselves, which are elsewhere.
+  RowWeights(bool whole, double total);
 
   bool all_one() const { return weight_.empty(); }
   std::span<const double> values() const { return weight_; }  // empty: all 1
@@ -21,9 +23,8 @@ class RowWeights {
   double total() const { return total_; }
   int64_t units(double least) const;  // the minimal count of a leaf with minimal weight `least`
   // Compares the pointer, not the size: loops that store integers need not load it again.
-  int64_t operator[](size_t row) const {
-    return data() == nullptr ? 1 : static_cast<int64_t>(data()[row] * unit_ + 0.5);
-  }
+  int64_t operator[](size_t row) const { return data() == nullptr ? 1 : units_of(data()[row]); }
+  int64_t units_of(double weight) const { return static_cast<int64_t>(weight * unit_ + 0.5); }
 
  private:
   std::span<const double> weight_;

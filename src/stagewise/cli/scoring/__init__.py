@@ -1,0 +1,1 @@
+"""The parts of ``stagewise predict``: output columns and output files."""

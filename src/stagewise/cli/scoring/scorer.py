@@ -1,0 +1,94 @@
+"""The output columns of a table: kept columns, predictions and probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stagewise.cli.errors import InputError
+from stagewise.cli.files import pick
+from stagewise.cli.models import model_input
+from stagewise.datasets import Dataset
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Scorer"]
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Predicts tables with one model and one set of options.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        The model.
+    keep : tuple of str
+        The columns that are copied to the output.
+    ignore : tuple of str
+        Columns that are not features, of a model without names.
+    proba : bool
+        Whether to output the probability of every class.
+    """
+
+    estimator: Any
+    keep: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    proba: bool = False
+
+    def check(self, dataset: Dataset) -> None:
+        """Raise, before any row is read, if columns are missing or have the wrong type."""
+        empty, path = dataset.source.schema.empty_table(), dataset.files[0].path
+        for option, names in (("--keep", self.keep), ("--ignore", self.ignore)):
+            for name in names:
+                pick(empty, name, option=option, path=path)
+        model_input(self.estimator, empty, path, besides={*self.ignore, *self.keep})
+        if self.proba and self.estimator.model_.task != "classification":
+            raise InputError(
+                "--proba needs a classifier, and this model predicts numbers; leave it out."
+            )
+        clash = [name for name in self._prediction_columns() if name in self.keep]
+        if clash:
+            raise InputError(
+                f"--keep: {clash[0]!r} is the name of an output column; rename the column."
+            )
+
+    def columns(self, dataset: Dataset) -> list[str]:
+        """Return the columns that are read."""
+        names = self.estimator.model_.features.names
+        if names is None:
+            left_out = set(self.ignore) - set(self.keep)
+            return [name for name in dataset.source.schema.names if name not in left_out]
+        return list(dict.fromkeys([*names, *self.keep]))
+
+    def output_columns(self) -> list[str]:
+        """Return the names of the columns of the output."""
+        return [*self.keep, *self._prediction_columns()]
+
+    def score(self, table: pa.Table, path: Path) -> pa.Table:
+        """Return the output of a table; `path` is its file, for messages."""
+        import pyarrow as pa
+
+        features = model_input(self.estimator, table, path, besides={*self.ignore, *self.keep})
+        kept = {name: table.column(name) for name in self.keep}
+        predicted = zip(self._prediction_columns(), self._predict(features), strict=True)
+        return pa.table(kept | dict(predicted))
+
+    def _prediction_columns(self) -> list[str]:
+        model = self.estimator.model_
+        if self.proba:
+            return ["prediction", *(f"proba_{label}" for label in model.classes.tolist())]
+        n_outputs = model.ensemble.n_outputs
+        if model.classes is not None or n_outputs == 1:
+            return ["prediction"]
+        return [f"prediction_{name}" for name in model.targets or range(n_outputs)]
+
+    def _predict(self, features: Any) -> list[Any]:
+        """Return the columns of predictions, and probabilities if requested."""
+        if not self.proba:
+            y_pred = self.estimator.predict(features)
+            return [y_pred] if y_pred.ndim == 1 else list(y_pred.T)
+        proba = self.estimator.predict_proba(features)
+        return [self.estimator.classes_[proba.argmax(axis=1)], *proba.T]

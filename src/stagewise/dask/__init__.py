@@ -1,0 +1,17 @@
+"""Training and prediction on a Dask cluster; the models are those of one machine, to the byte."""
+
+try:
+    import distributed as _distributed  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "stagewise.dask needs Dask; install it with: pip install 'stagewise[dask]'"
+    ) from error
+
+from stagewise.dask.estimators import GradientBoostingClassifier, GradientBoostingRegressor
+
+__all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)

@@ -1,0 +1,168 @@
+"""Gradient boosting on a Dask cluster: the estimators of one machine with another `fit`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from distributed import Client, default_client
+from sklearn.base import is_classifier
+
+from stagewise import estimators
+from stagewise.dask.driver import fit_on_cluster
+from stagewise.dask.partition_fit import PartitionFit
+from stagewise.dask.partitions import Partitions, is_collection, read_partitions
+from stagewise.dask.predictions import predict_collection
+from stagewise.errors import InvalidParameterError
+from stagewise.estimators.parameters.make_specs import choose_seed
+from stagewise.training.stored.stored_trainer import unsupported_part
+
+__all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
+
+
+class _ClusterMixin:
+    """Estimators that are fitted by the workers of a cluster."""
+
+    _local_class: Any
+
+    def fit(
+        self: Any,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+        client: Client | None = None,
+    ) -> Any:
+        """Fit the model on the workers that have the partitions.
+
+        The model is that of the same rows in memory, to the byte, for any number of workers and any
+        partitions, also if a worker is lost.
+
+        Parameters
+        ----------
+        X : dask.dataframe.DataFrame, dask.array.Array, or list of Delayed
+            The features; parts of a list are data frames. The order of the partitions is the order
+            of the rows. Partitions may be empty.
+        y : str, dask.dataframe.Series, dask.array.Array, or list of Delayed
+            The target, with the partitions of X; a str: the name of its column in X.
+        sample_weight : as y, or None
+            The weights of the rows; see the estimator of one machine.
+        X_val, y_val, sample_weight_val
+            Validation rows for early stopping. Passing them turns early stopping on.
+        client : Client or None
+            The client of the cluster, not an asynchronous one; None: the current client.
+
+        Returns
+        -------
+        self
+        """
+        self._refuse_unsupported(has_validation=X_val is not None)
+        train, valid = read_partitions(X, y, sample_weight), None
+        if X_val is not None:
+            target = y if y_val is None and isinstance(y, str) else y_val
+            valid = read_partitions(X_val, target, sample_weight_val, "_val")
+        fitted = self._fit_partitions(client or default_client(), train, valid)
+        names = self.get_params(deep=False)
+        for name in set(self.__dict__) - set(names):
+            del self.__dict__[name]
+        self.__dict__ |= {k: v for k, v in fitted.__dict__.items() if k not in names}
+        return self
+
+    def _fit_partitions(
+        self: Any, client: Client, train: Partitions, valid: Partitions | None
+    ) -> Any:
+        """Return the fitted estimator of one machine."""
+        seed = choose_seed(self._parameters()["random_state"])
+        local = self._local_class(**self.get_params(deep=False) | {"random_state": seed})
+        training = PartitionFit(
+            local, train.roles, None if valid is None else valid.roles, len(train.tables)
+        )
+        tables = train.tables + ([] if valid is None else valid.tables)
+        return fit_on_cluster(client, partial(client.compute, tables), training)
+
+    def _refuse_unsupported(self: Any, *, has_validation: bool) -> None:
+        """Raise if a parameter is not supported on a cluster; nothing was computed yet."""
+        params = self._parameters()
+        hold_out = self._hold_out(params)
+        automatic = isinstance(params["n_estimators"], str)
+        unsupported = {
+            "n_estimators='auto' (set a number)": automatic,
+            f"{hold_out.parameter} without X_val": hold_out.kind != "none" and not has_validation,
+            "warm_start=True": params["warm_start"],
+            "time_limit": params["time_limit"] is not None,
+            "callbacks": bool(params["callbacks"]),
+            "class_weight": params.get("class_weight") is not None,
+            "sampling='group'": params["sampling"] == "group",
+        }
+        what = next((what for what, is_used in unsupported.items() if is_used), None)
+        if what is None:
+            classes = np.array([0, 1]) if is_classifier(self) else None
+            spec = self._spec(self._resolve(params), hold_out)
+            what = unsupported_part(spec, self._make_loss(classes))
+        if what is not None:
+            raise InvalidParameterError(
+                f"A cluster cannot train with {what} yet. Change the parameter, or fit "
+                f"stagewise.{type(self).__name__} to a table in memory."
+            )
+
+    def to_local(self: Any) -> Any:
+        """Return the ordinary estimator of one machine, fitted if this one is."""
+        local = self._local_class(**self.get_params(deep=False))
+        local.__dict__ |= self.__dict__
+        return local
+
+    def _predict_any(self: Any, method: str, X: Any, **options: Any) -> Any:
+        """Return the predictions of a collection, lazily, or of a table in memory."""
+        local = self.to_local()
+        if not is_collection(X):
+            return getattr(local, method)(X, **options)
+        if options:
+            raise TypeError(f"{method} of a collection has no argument {next(iter(options))!r}.")
+        local.fingerprint()  # raises if the estimator is not fitted
+        return predict_collection(local, method, X)
+
+    def predict(self, X: Any, **options: Any) -> Any:
+        """Return the predictions of a table, as the estimator of one machine, or of a collection.
+
+        Parameters
+        ----------
+        X : table, dask.dataframe.DataFrame, dask.array.Array, or list of Delayed
+            The rows. The predictions of a collection are a collection, not computed yet.
+        **options
+            Further arguments of `predict` of the estimator of one machine, for a table.
+        """
+        return self._predict_any("predict", X, **options)
+
+
+class GradientBoostingRegressor(_ClusterMixin, estimators.GradientBoostingRegressor):  # type: ignore[misc]
+    """`stagewise.GradientBoostingRegressor` on a Dask cluster; the parameters are the same.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> from distributed import Client
+    >>> from stagewise.dask import GradientBoostingRegressor
+    >>> with Client("tcp://127.0.0.1:8786"):  # doctest: +SKIP
+    ...     rows = dd.read_parquet("rows/*.parquet")
+    ...     model = GradientBoostingRegressor(n_estimators=200).fit(rows, "price")
+    """
+
+    _local_class = estimators.GradientBoostingRegressor
+
+
+class GradientBoostingClassifier(_ClusterMixin, estimators.GradientBoostingClassifier):  # type: ignore[misc]
+    """`stagewise.GradientBoostingClassifier` on a Dask cluster; the parameters are the same."""
+
+    _local_class = estimators.GradientBoostingClassifier
+
+    def predict_proba(self, X: Any, **options: Any) -> Any:
+        """Return the probability of each class; see `predict`."""
+        return self._predict_any("predict_proba", X, **options)
+
+    def decision_function(self, X: Any, **options: Any) -> Any:
+        """Return the scores; see `predict`."""
+        return self._predict_any("decision_function", X, **options)

@@ -1,0 +1,128 @@
+"""What each rank of a fit does: it reads its partitions and trains with the other ranks.
+
+The fit is that of the ordinary estimator from a `Dataset`; the other ranks have the other rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stagewise.cluster.exchange import Exchange
+from stagewise.cluster.peers import Peers
+from stagewise.dask.shard import Checkpoint, Shard
+from stagewise.datasets.dataset import Dataset
+from stagewise.datasets.partition_source import PartitionSource, common_schema, partition_schema
+from stagewise.training.reading.training_data import FitArguments
+from stagewise.training.stored.checkpoint import Rounds
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["PartitionFit", "Roles"]
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of the partitions.
+
+    Parameters
+    ----------
+    target : str
+        The column of the targets.
+    weight : str or None
+        The column of the weights; None: all ones.
+    has_names : bool
+        Whether the features have names.
+    """
+
+    target: str
+    weight: str | None = None
+    has_names: bool = True
+
+
+@dataclass(frozen=True)
+class PartitionFit:
+    """The fit of an estimator to partitions, on one of several ranks.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The ordinary estimator; its `random_state` is a number.
+    roles : Roles
+        The columns of the training rows.
+    valid_roles : Roles or None
+        The columns of the validation rows; None: there are none.
+    n_training : int
+        The number of training partitions; those of validation rows follow.
+    """
+
+    estimator: Any
+    roles: Roles
+    valid_roles: Roles | None
+    n_training: int
+
+    def __call__(self, exchange: Exchange, shard: Shard) -> Any:
+        """Return the fitted estimator, the same on every rank."""
+        peers, estimator = Peers(exchange), self.estimator
+        tables = dict(zip(shard.indices, shard.partitions, strict=True))
+        train = {i: table for i, table in tables.items() if i < self.n_training}
+        valid = {i: table for i, table in tables.items() if i >= self.n_training}
+        datasets = [_dataset(train, self.roles, shard, peers)]
+        if self.valid_roles is not None:
+            datasets.append(_dataset(valid, self.valid_roles, shard, peers))
+        del tables, train, valid
+        estimator.set_params(n_jobs=shard.n_threads)
+        if peers.rank:
+            estimator.set_params(verbose=0)
+        arguments = FitArguments(
+            datasets[0], None, X_val=datasets[1] if len(datasets) > 1 else None
+        )
+        estimator._fit(arguments, peers, _ShardCheckpoints(shard, datasets))  # noqa: SLF001
+        return estimator
+
+
+class _ShardCheckpoints:
+    """Keeps the rounds of a fit where the driver finds them; see `Checkpoints`."""
+
+    def __init__(self, shard: Shard, datasets: Sequence[Dataset]) -> None:
+        self._shard, self._datasets = shard, datasets
+
+    def load(self) -> Rounds | None:
+        checkpoint = self._shard.checkpoint
+        return None if checkpoint is None else checkpoint.state
+
+    def save(self, rounds: Rounds) -> None:
+        self._shard.checkpoint = Checkpoint(rounds.n, rounds)
+
+    def rows_are_stored(self) -> None:
+        for dataset in self._datasets:
+            source: Any = dataset.source
+            source.release()
+        self._shard.release()
+
+
+def _dataset(tables: dict[int, pa.Table], roles: Roles, shard: Shard, peers: Peers) -> Dataset:
+    """Return the partitions of this rank with the columns and types of all partitions."""
+    own = list(dict.fromkeys(partition_schema(t) for t in tables.values() if t.num_rows))
+    schemas = [schema for each in peers.gather(own) for schema in each]
+    if not schemas:
+        raise ValueError("All partitions are empty; add rows.")
+    dataset = Dataset.choose_columns(
+        PartitionSource({i: t for i, t in tables.items() if t.num_rows}, common_schema(schemas)),
+        None,
+        roles.target,
+        roles.weight,
+    )
+    folder = None if shard.folder is None else Path(shard.folder)
+    return Dataset(
+        dataset.source,
+        dataset.features,
+        roles.target,
+        roles.weight,
+        folder,
+        shard.memory_limit,
+        roles.has_names,
+    )

@@ -1,0 +1,83 @@
+"""Predictions of datasets: a method that predicts tables is called for each batch.
+
+The rows of a table are predicted independently of each other, so the results of the batches, in row
+order, are the result of the whole table. Memory holds the result and a few batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.datasets.dataset import Dataset
+from stagewise.validation.messages import merge_warnings
+
+__all__ = ["predicts_datasets"]
+
+Array = npt.NDArray[Any]
+Method = TypeVar("Method", bound=Callable[..., Array])
+
+
+def predicts_datasets(method: Method) -> Method:
+    """Return a method that also predicts a `Dataset`, batch by batch.
+
+    Parameters
+    ----------
+    method : function
+        A method of an estimator that returns one value, or one row of values, per row of its first
+        argument X.
+    """
+
+    @wraps(method)
+    def of_any_rows(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:
+        if not isinstance(X, Dataset):
+            return method(self, X, *arguments, **options)
+
+        def predict(table: Any) -> Array:
+            return method(self, table, *arguments, **options)
+
+        return predict_dataset(predict, X, getattr(self, "feature_names_in_", None))
+
+    return cast(Method, of_any_rows)
+
+
+def predict_dataset(
+    predict: Callable[[Any], Array], dataset: Dataset, names: Sequence[str] | None
+) -> Array:
+    """Return the predictions of all rows of a dataset, in row order.
+
+    Parameters
+    ----------
+    predict : function
+        Returns the predictions of a table.
+    dataset : Dataset
+        The rows.
+    names : sequence of str or None
+        The features of the model, if they have names: only these columns are read. None: all
+        features of the dataset.
+    """
+    known = dataset.source.schema
+    if names is not None and not set(names) <= set(known.names):
+        predict(known.empty_table())  # raises the error of a table without these columns
+    columns = dataset.features if names is None else tuple(map(str, names))
+    out = np.empty(0)
+    n_rows = 0
+    with merge_warnings(), closing(dataset.batches(columns=columns)) as batches:
+        for batch in batches:
+            with batch.locate_errors():
+                values = predict(batch.table)
+            if n_rows == 0:
+                length = dataset.source.n_rows or batch.n_rows
+                out = np.empty((length, *values.shape[1:]), dtype=values.dtype)
+            n_rows = batch.first_row + batch.n_rows
+            if n_rows > len(out):  # the number of rows of a stream is unknown
+                out.resize((max(n_rows, 2 * len(out)), *out.shape[1:]), refcheck=False)
+            out[batch.first_row : n_rows] = values
+    if n_rows < len(out):
+        out.resize((n_rows, *out.shape[1:]), refcheck=False)
+    return out
