@@ -161,7 +161,7 @@ void check_output(const RowStore& store, size_t output) {
 
 void make_grower(OwnedGrower* self, Engine& engine, RowStore& store, const Layout& layout,
                  const TreeRules& rules, bool whole_weights, double total_weight,
-                 size_t leaves_per_pass, const nb::object& exchange) {
+                 size_t leaves_per_pass, bool has_absent_rows, const nb::object& exchange) {
   require(store.width(Field::codes) == layout.shared->row_bytes(), "codes of another layout");
   require(layout.shared->features() > 0, "a tree needs a feature");
   require(rules.grow_policy != GrowthPolicy::symmetric && !rules.grow_until_pure && !rules.medians,
@@ -172,7 +172,7 @@ void make_grower(OwnedGrower* self, Engine& engine, RowStore& store, const Layou
   if (!exchange.is_none()) self->exchange = std::make_unique<PythonExchange>(exchange);
   self->grower = std::make_unique<ChunkGrower>(ChunkGrowerInput{
       engine.workers, engine.kernels, store, layout.shared, RowWeights(whole_weights, total_weight),
-      rules, leaves_per_pass, self->exchange.get()});
+      rules, leaves_per_pass, has_absent_rows, self->exchange.get()});
 }
 
 }  // namespace
@@ -262,6 +262,7 @@ void bind_chunks(nb::module_& m) {
             write_field(s, Field::weight, begin, weight);
           },
           "begin"_a, "weight"_a.noconvert())
+      .def("drop_weights", [](RowStore& s) { s.drop(Field::weight); })
       .def(
           "read_scores",
           [](RowStore& s, size_t begin, size_t n) {  // with one output
@@ -322,7 +323,8 @@ void bind_chunks(nb::module_& m) {
 
   nb::class_<OwnedGrower>(m, "ChunkGrower")
       .def("__init__", &make_grower, "workers"_a, "store"_a, "layout"_a, "rules"_a,
-           "whole_weights"_a, "total_weight"_a, "leaves_per_pass"_a, "exchange"_a.none(),
+           "whole_weights"_a, "total_weight"_a, "leaves_per_pass"_a, "has_absent_rows"_a,
+           "exchange"_a.none(),
            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
       .def(
           "grow",

@@ -32,6 +32,7 @@ ChunkGrower::ChunkGrower(const ChunkGrowerInput& input)
       finder_(layout_, kernels_, rules_, weights_, histograms_),
       scratch_(finder_.make_scratch()),
       leaves_per_pass_(constraints_.monotone() ? 1 : input.leaves_per_pass),
+      has_absent_rows_(input.has_absent_rows),
       exchange_(input.exchange),
       parts_(static_cast<size_t>(workers_.threads())) {
   finder_.set_few_rows(0);

@@ -31,6 +31,7 @@ struct ChunkGrowerInput {
   RowWeights weights;  // of all rows, without their values
   const TreeRules& rules;
   size_t leaves_per_pass = 8;
+  bool has_absent_rows = false;  // some weights are 0: these rows are in no leaf
   Exchange* exchange = nullptr;  // null: there are no other processes
 };
 
@@ -77,7 +78,7 @@ class ChunkGrower : private RowCounter {
 
   double dispersion();
   double largest_hessian();
-  bool bagged() const { return share_ < 1.0; }
+  bool bagged() const { return share_ < 1.0 || has_absent_rows_; }
   void reserve_sums(size_t leaves);
   int64_t* sums_of(Part* part, size_t leaf) const;
   void pack_chunk(const RowStore::Chunk& chunk, const Packing& packing) const;
@@ -120,6 +121,7 @@ class ChunkGrower : private RowCounter {
   GradientFinder finder_;
   GradientFinder::Scratch scratch_;
   const size_t leaves_per_pass_;
+  const bool has_absent_rows_;
   Exchange* const exchange_;
   Gradients no_rows_{0};  // the finder reads the largest hessian from it
   bool categorical_ = false;

@@ -123,6 +123,13 @@ void RowStore::close(const Chunk& chunk, FieldSet writes) {
                file_at_[f] + (chunk.index - pinned_) * chunk_rows_ * width_[f]);
 }
 
+void RowStore::drop(Field field) {
+  const auto f = static_cast<size_t>(field);
+  width_[f] = 0;
+  in_memory_[f].reset();
+  for (auto& buffer : buffers_) buffer[f].reset();
+}
+
 // part(index of the chunk, first row in it, rows, rows before) for the chunks of a range of rows.
 template <class Part>
 void RowStore::for_each_part(size_t begin, size_t n, Part&& part) const {

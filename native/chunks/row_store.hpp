@@ -110,6 +110,9 @@ class RowStore {
     }
   }
 
+  // Removes a field.
+  void drop(Field field);
+
   // Rows [begin, begin + n) of a field with one item per row.
   void write(Field field, size_t begin, size_t n, const void* data);
   void read(Field field, size_t begin, size_t n, void* data);

@@ -143,8 +143,7 @@ def test_a_fit_whose_worker_is_killed_resumes_with_the_same_bytes(
 
 
 REFUSED: dict[str, dict[str, Any]] = {
-    "n_estimators='auto'": {"n_estimators": "auto"},
-    "early_stopping=True without X_val": {"early_stopping": True},
+    "early_stopping by several folds": {"early_stopping": "cv"},
     "warm_start": {"warm_start": True},
     "time_limit": {"time_limit": 3.0},
     "callbacks": {"callbacks": [print]},
@@ -154,7 +153,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "MVS": {"sampling": "mvs"},
     "leaves='linear'": {"leaves": "linear"},
     "dropout": {"dropout": "dart"},
-    "response": {"response": "gradient"},
+    "the method": {"response": "gradient"},
 }
 
 

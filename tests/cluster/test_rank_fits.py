@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from cluster.rank_fits import (
-    ROUNDS,
     Case,
     assert_same_model,
     class_target,
@@ -21,6 +20,7 @@ from cluster.rank_fits import (
     regressor,
 )
 from stagewise.dask.shard import Checkpoint
+from stagewise.datasets import Dataset
 from stagewise.training.stored.checkpoint import Rounds
 
 N = 5_300
@@ -132,8 +132,19 @@ def test_a_fit_that_resumes_has_the_same_bytes(name: str, n: int) -> None:
         n, [*trees, trees[0]], model.train_loss[: n + 1].tolist(), model.valid_loss[:n].tolist()
     )
     cuts, places = partitioning(n, N, 2)
-    for found in fit_on_ranks(case, cuts, places, 2, [50], Checkpoint(n, rounds)):
+    for found in fit_on_ranks(case, cuts, places, 2, [50], Checkpoint(n, {"model": rounds})):
         assert_same_model(found, case.local)
+
+
+def test_a_fit_that_resumes_after_its_last_round_has_no_further_round() -> None:
+    case = CASES["validation"]
+    model = case.local.model_
+    losses = model.train_loss.tolist(), model.valid_loss.tolist()
+    assert len(losses[1]) > case.local.n_iter_
+    rounds = Rounds(len(losses[1]), model.ensemble.trees, *losses)
+    for found in fit_on_ranks(case, [3_000], [1, 0], 2, [50], Checkpoint(1, {"model": rounds})):
+        assert_same_model(found, case.local)
+        assert found.fit_report_["stop_reason"] == case.local.fit_report_["stop_reason"]
 
 
 def test_an_error_of_one_rank_is_raised_once_and_names_the_partition() -> None:
@@ -152,20 +163,25 @@ def test_all_weights_may_not_be_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    "parameters",
     [
-        ({"loss": "absolute_error"}, "loss='absolute_error'"),
-        ({"n_estimators": "auto"}, "n_estimators"),
-        ({"grow_policy": "symmetric"}, "symmetric"),
-        ({"warm_start": True}, None),
+        {"loss": "absolute_error"},
+        {"n_estimators": "auto", "learning_rate": 0.5, "n_iter_no_change": 2},
+        {"grow_policy": "symmetric"},
+        {"early_stopping": True, "n_estimators": 20},
+        {"warm_start": True},
     ],
+    ids=str,
 )
-def test_what_a_dataset_does_not_support_is_refused_on_ranks(
-    parameters: dict[str, Any], message: str | None
-) -> None:
-    case = replace(CASES["numbers"], estimator=regressor(**parameters))
-    if message is None:  # the first fit of warm_start starts a model
-        assert fit_on_ranks(case, [2_000], [0, 1], 2)[0].n_iter_ == ROUNDS
-        return
-    with pytest.raises(ValueError, match=message):
+def test_rows_that_fit_into_one_rank_are_fitted_there(parameters: dict[str, Any]) -> None:
+    case = replace(CASES["counts as weights"], estimator=regressor(**parameters))
+    for found in fit_on_ranks(case, [2_000, 4_000], [1, 0, 2], 3):
+        assert_same_model(found, case.local)
+        assert found.get_params() == case.estimator.get_params() | {"n_jobs": 1}
+
+
+def test_rows_that_fit_into_no_rank_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Dataset, "limit", lambda self: 10_000)
+    case = replace(CASES["numbers"], estimator=regressor(loss="huber"))
+    with pytest.raises(ValueError, match=r"loss='huber' needs all rows in memory: .*5,300 rows"):
         fit_on_ranks(case, [2_000], [0, 1], 2)

@@ -18,7 +18,7 @@ from stagewise import (
     Mvs,
     SplitSearch,
 )
-from stagewise.training.reading.folds import refit_rounds
+from stagewise.training.reading.folds import FoldSizes, refit_rounds
 
 BOTH = pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
 ROWS = {"sampling": Mvs(), "subsample": 0.8, "learning_rate": 0.05}
@@ -299,7 +299,7 @@ def test_given_folds_choose_the_rounds(stopping, table):
 
 
 def test_rounds_grow_with_the_square_root_of_the_rows():
-    folds = [(np.arange(75), np.arange(75, 100)), (np.arange(25), np.arange(25, 100))]
+    folds = [FoldSizes(75, 25), FoldSizes(25, 75)]
     assert refit_rounds(100, folds, 100) == round(100 * 2**0.5)
     assert refit_rounds(0, folds, 100) == 1
 

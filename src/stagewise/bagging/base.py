@@ -41,6 +41,7 @@ from stagewise.boosting.stopping import EarlyStopping
 from stagewise.data import Feature, Features, UnknownCategories
 from stagewise.data.categories.categories import Categories
 from stagewise.errors import InvalidParameterError
+from stagewise.estimators.bases.dataset_fits import fits_datasets
 from stagewise.estimators.bases.estimator import LibraryEstimator
 from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.parameters.make_specs import choose_seed, make_sampling
@@ -129,6 +130,7 @@ class BaseBagging(LibraryEstimator):
         return params
 
     @suggests_arguments
+    @fits_datasets
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Fit the base estimators.
 

@@ -45,6 +45,8 @@ class StoredTable:
         Their sum.
     peers : Peers
         The ranks of the fit.
+    has_absent_rows : bool
+        Whether some rows have weight 0; they are in no tree.
     """
 
     store: RowStore
@@ -52,6 +54,7 @@ class StoredTable:
     whole_weights: bool
     total_weight: float
     peers: Peers = ALONE
+    has_absent_rows: bool = False
 
     @property
     def n_features(self) -> int:
@@ -187,6 +190,7 @@ class StoredTreeLearner:
                 table.whole_weights,
                 table.total_weight,
                 table.leaves_per_pass,
+                table.has_absent_rows,
                 table.peers if table.peers.size > 1 else None,
             )
             for tree in dict.fromkeys(self.rules)

@@ -15,8 +15,10 @@ from stagewise.dask.partition_fit import PartitionFit
 from stagewise.dask.partitions import Partitions, is_collection, read_partitions
 from stagewise.dask.predictions import predict_collection
 from stagewise.errors import InvalidParameterError
+from stagewise.estimators.parameters.defaults import DataFacts, resolve_auto
 from stagewise.estimators.parameters.make_specs import choose_seed
-from stagewise.training.stored.stored_trainer import unsupported_part
+from stagewise.training.reading.folds import MANY_ROWS
+from stagewise.training.stored.supported import unsupported_part
 
 __all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
 
@@ -88,20 +90,20 @@ class _ClusterMixin:
         """Raise if a parameter is not supported on a cluster; nothing was computed yet."""
         params = self._parameters()
         hold_out = self._hold_out(params)
-        automatic = isinstance(params["n_estimators"], str)
+        several_folds = hold_out.kind == "folds" and not isinstance(hold_out.cv, str)
         unsupported = {
-            "n_estimators='auto' (set a number)": automatic,
-            f"{hold_out.parameter} without X_val": hold_out.kind != "none" and not has_validation,
+            "early_stopping by several folds (True holds rows out)": several_folds,
             "warm_start=True": params["warm_start"],
             "time_limit": params["time_limit"] is not None,
             "callbacks": bool(params["callbacks"]),
-            "class_weight": params.get("class_weight") is not None,
             "sampling='group'": params["sampling"] == "group",
         }
         what = next((what for what, is_used in unsupported.items() if is_used), None)
         if what is None:
             classes = np.array([0, 1]) if is_classifier(self) else None
-            spec = self._spec(self._resolve(params), hold_out)
+            held = hold_out.kind == "folds" and not has_validation, has_validation
+            facts = DataFacts(10 * MANY_ROWS, 1, classes is not None, False, *held)
+            spec = self._spec(resolve_auto(params, facts), hold_out)
             what = unsupported_part(spec, self._make_loss(classes))
         if what is not None:
             raise InvalidParameterError(

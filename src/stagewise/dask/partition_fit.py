@@ -90,12 +90,14 @@ class _ShardCheckpoints:
     def __init__(self, shard: Shard, datasets: Sequence[Dataset]) -> None:
         self._shard, self._datasets = shard, datasets
 
-    def load(self) -> Rounds | None:
+    def load(self, stage: str) -> Rounds | None:
         checkpoint = self._shard.checkpoint
-        return None if checkpoint is None else checkpoint.state
+        return None if checkpoint is None else checkpoint.state.get(stage)
 
-    def save(self, rounds: Rounds) -> None:
-        self._shard.checkpoint = Checkpoint(rounds.n, rounds)
+    def save(self, stage: str, rounds: Rounds) -> None:
+        before = self._shard.checkpoint
+        stages = ({} if before is None else before.state) | {stage: rounds}
+        self._shard.checkpoint = Checkpoint(sum(each.n for each in stages.values()), stages)
 
     def rows_are_stored(self) -> None:
         for dataset in self._datasets:

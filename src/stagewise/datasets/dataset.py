@@ -219,7 +219,11 @@ class Dataset:
 
     def features_of(self, batch: Batch) -> Any:
         """Return the features of a batch, as estimators read them."""
-        chosen = batch.table.select(self.features)
+        return self.features_of_table(batch.table)
+
+    def features_of_table(self, table: pa.Table) -> Any:
+        """Return the features of rows in memory, as estimators read them."""
+        chosen = table.select(self.features)
         if self.has_names:
             return chosen
         return np.column_stack([column.to_numpy() for column in chosen.columns])
@@ -243,14 +247,19 @@ class Dataset:
 
     def _batch_bytes(self) -> int:
         """Return the size of a batch; several of them are in memory at once."""
-        return min(BATCH_BYTES, self._limit() // BATCHES_PER_LIMIT)
+        return min(BATCH_BYTES, self.limit() // BATCHES_PER_LIMIT)
 
-    def _limit(self) -> int:
+    def limit(self) -> int:
+        """Return the memory of a fit, in bytes."""
         return available_memory() // 2 if self.memory_limit is None else self.memory_limit
 
     def memory_bytes(self) -> int:
         """Return the memory that a fit may use for its rows, besides that of the batches."""
-        return max(0, self._limit() - READING_BATCHES * self._batch_bytes() - DECODER_BYTES)
+        return max(0, self.limit() - READING_BATCHES * self._batch_bytes() - DECODER_BYTES)
+
+    def row_bytes(self) -> int:
+        """Return the bytes of a row in memory, about."""
+        return sum(_width(field.type) for field in self.schema)
 
     def cache_folder(self) -> str:
         """Return the folder of the files that a fit writes."""

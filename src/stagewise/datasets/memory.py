@@ -10,7 +10,7 @@ from typing import Any
 
 from stagewise.validation.messages import short_repr
 
-__all__ = ["available_memory", "read_bytes"]
+__all__ = ["available_memory", "format_bytes", "read_bytes"]
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -47,6 +47,12 @@ def read_bytes(value: Any, argument: str) -> int | None:
             f"{short_repr(value)}."
         )
     return int(min(found, MOST))
+
+
+def format_bytes(n: float) -> str:
+    """Return a number of bytes as a text, such as "1.5GB"."""
+    unit = next((u for u in ("TB", "GB", "MB", "KB") if n >= UNITS[u]), "B")
+    return f"{n / UNITS[unit]:.3g}{unit}"
 
 
 def available_memory() -> int:

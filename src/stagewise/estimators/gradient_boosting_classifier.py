@@ -70,7 +70,6 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
     (2, 3)
     """
 
-    _trains_datasets = True
     _rules = BOOSTING_RULES
     _uses = BOOSTING_USES
 

@@ -206,7 +206,6 @@ class GradientBoostingRegressor(
     (2,)
     """
 
-    _trains_datasets = True
     _rules = BOOSTING_RULES
     _uses = BOOSTING_USES
     _several_targets = True

@@ -6,7 +6,6 @@ constant) is learned from the training rows alone, or taken from the model that 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,14 +24,15 @@ from stagewise.model.model import Model
 from stagewise.training.preparation import (
     Scale,
     check_targets,
+    choose_rounds,
     learn_scale,
     make_monitor,
     scale_target,
 )
-from stagewise.training.reading.folds import Folds, out_of_fold, refit_rounds
+from stagewise.training.reading.folds import out_of_fold
 from stagewise.training.reading.row_set import RowSet
 from stagewise.training.reading.training_data import TrainingData
-from stagewise.training.results import CrossFit, FitResult, RoundChoice
+from stagewise.training.results import CrossFit, FitResult
 from stagewise.training.specs import BoostingSpec, FitContext
 from stagewise.training.target_encoder import TargetEncoder
 
@@ -151,7 +151,7 @@ class _BoostingTrainer:
         if data.folds is not None:
             fits, folds_monitor = self._cross_validate(start, then_refits=True)
             oof_scores = self._oof_scores(fits)
-            choice = self._choose_rounds(data.folds, folds_monitor)
+            choice = choose_rounds(spec.hold_out, data, folds_monitor)
             self.spec = replace(spec, stopping=replace(spec.stopping, n_estimators=choice.rounds))
         valid = None if data.valid is None else self._encode_rows(table, data.valid, ensemble)
         monitor = self._boost(features, ensemble, rows, valid)
@@ -199,14 +199,6 @@ class _BoostingTrainer:
         source = learner.source(tables[0], self.context)
         rows = EncodedRows(encoded, y, train.weight, score, source)
         return _Start(encoder, _Encoded(features, encode), rows, ensemble, constant, missing)
-
-    def _choose_rounds(self, folds: Folds, monitor: Monitor) -> RoundChoice:
-        """Return the number of rounds of the model of all rows."""
-        best, held = monitor.best_round, sum(len(held) for _, held in folds)
-        extends = self.spec.hold_out.extends
-        rounds = refit_rounds(best, folds, len(self.data.train.y)) if extends else best
-        loss = monitor.valid_loss[best - 1] if best else math.nan
-        return RoundChoice(len(folds), held, best, loss, rounds)
 
     def _target_encoder(self, y: npt.NDArray[Any]) -> TargetEncoder:
         known = None if self.previous is None else self.previous.features

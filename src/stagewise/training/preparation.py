@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,14 +19,17 @@ from stagewise.losses import Loss
 from stagewise.losses.base import squeeze_outputs
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
+from stagewise.training.reading.folds import refit_rounds
 from stagewise.training.reading.row_set import RowSet
 from stagewise.training.reading.training_data import TrainingData
-from stagewise.training.specs import FitContext, StoppingSpec
+from stagewise.training.results import RoundChoice
+from stagewise.training.specs import FitContext, HoldOutSpec, StoppingSpec
 from stagewise.training.target_encoder import few_cuts
 
 __all__ = [
     "Scale",
     "check_targets",
+    "choose_rounds",
     "encode_bins",
     "exact_scale",
     "learn_scale",
@@ -196,6 +200,14 @@ def make_monitor(
         train_loss=history[0],
         valid_loss=history[1],
     )
+
+
+def choose_rounds(hold_out: HoldOutSpec, data: TrainingData, monitor: Monitor) -> RoundChoice:
+    """Return the number of rounds of the model of all rows, from the monitor of the folds."""
+    best, folds = monitor.best_round, data.fold_sizes
+    rounds = refit_rounds(best, folds, data.train.n_rows) if hold_out.extends else best
+    loss = monitor.valid_loss[best - 1] if best else math.nan
+    return RoundChoice(len(folds), sum(fold.held for fold in folds), best, loss, rounds)
 
 
 def make_model(

@@ -12,6 +12,7 @@ from stagewise.estimators.auto.held_out_losses import HeldOutLosses
 from stagewise.estimators.auto.leaderboard import Leaderboard, LeaderboardRow
 from stagewise.estimators.auto.search import AutoSpec, CandidateSpec, SearchResult, search
 from stagewise.estimators.bases.boosting import ANY_CLASSES, BaseBoosting
+from stagewise.estimators.bases.dataset_fits import fits_datasets
 from stagewise.estimators.bases.fit_mixin import FitMixin
 from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.bases.report_mixin import ReportMixin
@@ -69,6 +70,7 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
     verbose: Any
 
     @suggests_arguments
+    @fits_datasets
     def fit(  # type: ignore[override]  # rows are held out by the search alone
         self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None
     ) -> Self:

@@ -27,7 +27,7 @@ from stagewise.model.model import Model
 from stagewise.model.weighted_sum import weighted_sum
 from stagewise.training.boosting_trainer import cross_fit, train_boosting
 from stagewise.training.preparation import learn_scale, scale_target
-from stagewise.training.reading.folds import Folds, refit_rounds
+from stagewise.training.reading.folds import Folds, fold_sizes, refit_rounds
 from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.results import CrossFit, FitResult
 from stagewise.training.specs import BoostingSpec, FitContext
@@ -159,7 +159,7 @@ class Trial:
     def refit_seconds(self, n_rows: int) -> float:
         """Return how long a fit to all rows will take, from the times of the folds."""
         learned = sum(len(train) for train, _ in self.folds)
-        rounds = refit_rounds(1000, self.folds, n_rows) / 1000
+        rounds = refit_rounds(1000, fold_sizes(self.folds), n_rows) / 1000
         return self.seconds * rounds * n_rows / learned
 
     def members(self) -> tuple[list[Model], list[float]]:
@@ -318,7 +318,7 @@ class Search:
                 self.stop_reason = f"{LIMIT} {self.spec.time_limit:g} s"
                 continue
             begin = time.perf_counter()
-            rounds = refit_rounds(trial.rounds, trial.folds, n_rows)
+            rounds = refit_rounds(trial.rounds, fold_sizes(trial.folds), n_rows)
             spec, limit = trial.spec.boosting, self.spec.time_limit
             stopping = replace(spec.stopping, n_estimators=rounds, time_limit=limit)
             data = replace(trial.data, folds=None)

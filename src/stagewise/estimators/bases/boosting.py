@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -43,8 +43,11 @@ from stagewise.training.describe import describe_boosting, other_parameters
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import FitResult
 from stagewise.training.specs import BoostingSpec, FitContext, HoldOutSpec, LearnerAdapter
-from stagewise.training.stored.dataset_rows import DatasetRows
+from stagewise.training.stored.held_out import DividedRows
+from stagewise.training.stored.needs_memory import NeedsRowsInMemoryError
+from stagewise.training.stored.read_dataset import DatasetTrainingData
 from stagewise.training.stored.stored_trainer import train_stored
+from stagewise.training.stored.supported import unsupported_part
 from stagewise.validation.parameters import all_parameters
 
 __all__ = ["BaseBoosting", "OutOfBagMixin", "check_fit_arguments"]
@@ -89,17 +92,40 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         """Return the parameters with a value for every "auto"; without data, typical ones."""
         facts = getattr(self, "_facts", DataFacts(of_classes=is_classifier(self)))
         if data is not None and loss is not None:
-            classes, sparse = data.classes is not None, data.train.is_sparse
-            held = data.folds is not None, data.valid is not None
-            n = data.train.n_rows
-            fitted = [len(rows) / n for rows, _ in data.folds or []]
-            share = sum(fitted) / len(fitted) if fitted else 1.0
-            facts = self._facts = DataFacts(n, loss.n_outputs, classes, sparse, *held, share)
+            facts = self._facts = DataFacts.of_rows(
+                data.train.n_rows,
+                loss,
+                data.fold_sizes,
+                of_classes=data.classes is not None,
+                is_sparse=data.train.is_sparse,
+                has_validation=data.valid is not None,
+            )
         before = getattr(self, "learning_rate_", None) if params.get("warm_start") else None
         return resolve_auto(params, facts, before)
 
     def _previous_model(self, params: dict[str, Any]) -> Model | None:
         return model_to_continue(self, params)
+
+    def _dataset_check(
+        self, params: dict[str, Any], hold_out: HoldOutSpec, *, has_validation: bool
+    ) -> Callable[[DividedRows], None]:
+        if self._previous_model(params) is not None:
+            raise NeedsRowsInMemoryError("warm_start=True")
+
+        def check(rows: DividedRows) -> None:
+            loss = self._make_loss(rows.train.classes)
+            facts = DataFacts.of_rows(
+                rows.train.n_rows,
+                loss,
+                rows.fold_sizes,
+                of_classes=rows.train.classes is not None,
+                has_validation=has_validation or (rows.held is not None and rows.learned is None),
+            )
+            what = unsupported_part(self._spec(resolve_auto(params, facts), hold_out), loss)
+            if what is not None:
+                raise NeedsRowsInMemoryError(what)
+
+        return check
 
     def _check_arguments(self, params: dict[str, Any], arguments: FitArguments) -> None:
         check_fit_arguments(params, arguments, type(self).__name__)
@@ -128,8 +154,9 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
             # An uninterrupted fit would have ended at this round, too.
             last = replace(spec.stopping, n_estimators=previous.ensemble.n_rounds)
             spec = replace(spec, stopping=last)
-        train = train_stored if isinstance(data.train, DatasetRows) else train_boosting
-        return train(spec, loss, data, context, previous)
+        if isinstance(data, DatasetTrainingData):
+            return train_stored(spec, loss, data, context)
+        return train_boosting(spec, loss, data, context, previous)
 
     def _set_fitted(
         self, result: FitResult, data: TrainingData, params: dict[str, Any]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from functools import partial
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 from stagewise.cluster.peers import ALONE, Peers
 from stagewise.datasets.dataset import Dataset
+from stagewise.estimators.bases.first_rank import fit_on_first_rank
 from stagewise.estimators.parameters.make_specs import choose_seed, input_spec
 from stagewise.losses import Loss, MultiTargetLoss
 from stagewise.model.model import Model
@@ -24,7 +25,12 @@ from stagewise.training.reading.training_data import (
 from stagewise.training.results import FitResult
 from stagewise.training.specs import FitContext, HoldOutSpec
 from stagewise.training.stored.checkpoint import Checkpoints
-from stagewise.training.stored.read_dataset import read_training_dataset
+from stagewise.training.stored.held_out import DividedRows
+from stagewise.training.stored.needs_memory import NeedsRowsInMemoryError, rows_in_memory
+from stagewise.training.stored.read_dataset import (
+    check_dataset_arguments,
+    read_training_dataset,
+)
 from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.parameters import check_parameters
 from stagewise.workers import make_workers
@@ -39,8 +45,6 @@ class FitMixin:
     n_iter_: int
     model_: Model
     seed_: int
-    _trains_datasets: bool = False
-    """Whether `fit` reads a `Dataset`."""
     _passed_loss: Loss | None = None
     """The loss of the fit if it was an object; otherwise the model has its name."""
 
@@ -156,34 +160,38 @@ class FitMixin:
         checkpoints: Checkpoints | None = None,
     ) -> Self:
         """Fit the model; see `fit`. With several `peers`, each of them has some of the rows."""
-        begin, X = time.perf_counter(), arguments.X
+        try:
+            return self._fit_rows(arguments, peers, checkpoints)
+        except NeedsRowsInMemoryError as needs:
+            read = rows_in_memory(arguments, needs, peers)
+        if peers.size == 1:
+            assert read is not None
+            return self._fit_rows(read)
+        return fit_on_first_rank(self, read, peers)
+
+    def _fit_rows(
+        self,
+        arguments: FitArguments,
+        peers: Peers = ALONE,
+        checkpoints: Checkpoints | None = None,
+    ) -> Self:
+        begin = time.perf_counter()
         params = self._parameters()
         self._check_arguments(params, arguments)
         hold_out, previous = self._hold_out(params), self._previous_model(params)
         seed = self.seed_ if previous is not None else choose_seed(params["random_state"])
         context = FitContext(make_workers(self.n_jobs), seed, begin, peers, checkpoints)
-        if isinstance(X, Dataset) and not self._trains_datasets:
-            raise TypeError(
-                f"{type(self).__name__} cannot be fitted to a Dataset; GradientBoostingRegressor "
-                "and GradientBoostingClassifier can. Pass dataset.to_table() if it fits into "
-                "memory."
+        readers = self._table_reader(params, previous), self._target_reader()
+        if isinstance(arguments.X, Dataset):
+            data = self._read_dataset(arguments, readers, params, hold_out, context)
+        else:
+            data = read_training_data(
+                arguments,
+                *readers,
+                hold_out,
+                seed,
+                sample_groups=params.get("sampling") == "group",
             )
-        if isinstance(X, Dataset) and previous is not None:
-            raise ValueError(
-                "warm_start=True cannot continue a model with a Dataset yet. Fit with "
-                "warm_start=False, or pass a table in memory (dataset.to_table())."
-            )
-        read: Any = read_training_data
-        if isinstance(X, Dataset):
-            read = partial(read_training_dataset, peers=peers)
-        data = read(
-            arguments,
-            self._table_reader(params, previous),
-            self._target_reader(),
-            hold_out,
-            seed,
-            sample_groups=params.get("sampling") == "group",
-        )
         loss = self._make_loss(data.classes)
         if data.train.n_targets > 1 or data.target_names is not None:
             loss = MultiTargetLoss(loss, data.train.n_targets)
@@ -201,6 +209,32 @@ class FitMixin:
         details["unknown_category_counts"] = counts_by_name(data.features, data.unknown)
         self.fit_report_ = fit_report(details, self, context.workers, begin)
         return self
+
+    def _read_dataset(
+        self,
+        arguments: FitArguments,
+        readers: tuple[TableReader, TargetReader],
+        params: dict[str, Any],
+        hold_out: HoldOutSpec,
+        context: FitContext,
+    ) -> TrainingData:
+        """Return the rows of a dataset; raise NeedsRowsInMemoryError if they must be in memory."""
+        check_dataset_arguments(arguments)
+        if arguments.groups is not None:
+            raise NeedsRowsInMemoryError("groups")
+        check = self._dataset_check(params, hold_out, has_validation=arguments.X_val is not None)
+        table_reader, target_reader = readers
+        assert isinstance(table_reader, FeatureReader)
+        seed, peers = context.seed, context.peers
+        return read_training_dataset(
+            arguments, table_reader, target_reader, hold_out, seed, check, peers
+        )
+
+    def _dataset_check(
+        self, params: dict[str, Any], hold_out: HoldOutSpec, *, has_validation: bool
+    ) -> Callable[[DividedRows], None]:
+        """Return a function that raises NeedsRowsInMemoryError if the fit needs rows in memory."""
+        raise NeedsRowsInMemoryError(type(self).__name__)
 
     @abstractmethod
     def _adopt(self, model: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any, Self
 
+from stagewise.estimators.bases.dataset_fits import fits_datasets
 from stagewise.estimators.linear.base import LinearEstimator
 from stagewise.estimators.linear.columns import read_linear
 from stagewise.linear.reduction import Reduction
@@ -71,6 +72,7 @@ covariance_
         self.categorical_features = categorical_features
 
     @suggests_arguments
+    @fits_datasets
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 

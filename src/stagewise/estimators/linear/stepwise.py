@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from stagewise.errors import InvalidParameterError
+from stagewise.estimators.bases.dataset_fits import fits_datasets
 from stagewise.estimators.linear.base import LinearEstimator
 from stagewise.estimators.linear.columns import LinearRows, read_linear
 from stagewise.estimators.linear.plots import plot_selection
@@ -125,6 +126,7 @@ class StepwiseRegressor(LinearEstimator):
         self.random_state = random_state
 
     @suggests_arguments
+    @fits_datasets
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Select features and fit the model.
 

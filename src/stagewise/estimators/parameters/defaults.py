@@ -10,7 +10,7 @@ docs/defaults.md has them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from stagewise.estimators.parameters.tree_needs import allows, is_possible
+from stagewise.losses import Loss
 from stagewise.options import (
     OPTION_RULES,
     FeatureSampling,
@@ -25,7 +26,7 @@ from stagewise.options import (
     SplitSearch,
     flatten_options,
 )
-from stagewise.training.reading.folds import MANY_ROWS
+from stagewise.training.reading.folds import MANY_ROWS, FoldSizes
 from stagewise.validation.parameters import RULES
 from stagewise.validation.rules import OrAuto, Rule
 
@@ -59,6 +60,23 @@ class DataFacts:
     by_folds: bool = True
     by_validation_rows: bool = False
     fold_share: float = 0.8
+
+    @classmethod
+    def of_rows(
+        cls,
+        n_rows: int,
+        loss: Loss,
+        folds: Sequence[FoldSizes],
+        *,
+        of_classes: bool,
+        is_sparse: bool = False,
+        has_validation: bool = False,
+    ) -> DataFacts:
+        """Return the facts about rows; `folds` are the sizes of their folds."""
+        shares = [fold.learned / n_rows for fold in folds]
+        share = sum(shares) / len(shares) if shares else 1.0
+        held = bool(folds), has_validation
+        return cls(n_rows, loss.n_outputs, of_classes, is_sparse, *held, share)
 
     @property
     def has_many_rows(self) -> bool:

@@ -17,7 +17,7 @@ from stagewise.errors import InvalidParameterError
 from stagewise.exact_sums import sum_by_code, sum_rows
 from stagewise.validation.messages import short_repr
 
-__all__ = ["class_weighted", "without_absent"]
+__all__ = ["class_factors", "class_weighted", "without_absent"]
 
 Vector = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
@@ -46,14 +46,27 @@ def class_weighted(
     counted = None if weight is None else as_frequencies(weight)
     if class_weight is None:
         return counted
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        share = sum_by_code(codes, len(classes), counted)
-        factor = math.fsum(share) / (len(classes) * share)
-    else:
-        factor = _given(class_weight, classes)
+    factor = class_factors(class_weight, classes, sum_by_code(codes, len(classes), counted))
     product = factor[codes] if counted is None else factor[codes] * counted
     total = float(len(codes)) if counted is None else sum_rows(counted)
     return as_frequencies(np.asarray(product, dtype=np.float64), total=total)
+
+
+def class_factors(class_weight: Any, classes: npt.NDArray[Any], share: Vector) -> Vector:
+    """Return the factor of each class.
+
+    Parameters
+    ----------
+    class_weight : mapping of label to number, or "balanced"
+        The parameter.
+    classes : array
+        The labels.
+    share : float64 array
+        The sum of the weights of each class.
+    """
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return np.asarray(math.fsum(share) / (len(classes) * share))
+    return _given(class_weight, classes)
 
 
 def without_absent(

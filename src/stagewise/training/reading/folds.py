@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -21,18 +21,32 @@ from stagewise.data.reading.column import missing_mask
 from stagewise.training.reading.row_set import RowSet
 
 __all__ = [
+    "FoldSizes",
     "Folds",
     "automatic_folds",
+    "deal_few",
     "draw_held_out",
+    "fold_of_many",
+    "fold_sizes",
     "group_numbers",
     "make_folds",
     "out_of_fold",
     "refit_rounds",
+    "refuse_single_rows",
+    "signs",
 ]
 
 Indices = npt.NDArray[np.uint32]
 Folds = list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
 """(positions of training rows, positions of held-out rows) of each fold."""
+
+
+class FoldSizes(NamedTuple):
+    """The numbers of training rows and of held-out rows of a fold."""
+
+    learned: int
+    held: int
+
 
 LEAST_ROWS = 50
 """With fewer rows, no row is held out automatically."""
@@ -48,10 +62,13 @@ PARTS = 5
 FEW_OF_STRATUM = 1000
 """The items of a small stratum, whose parts have equal sizes."""
 
-_ONE_ROW_EACH = (
-    "{option} holds rows out, but every class of y has only one row. Pass X_val and y_val to fit, "
-    "or do not set {option}."
-)
+
+def refuse_single_rows(option: str) -> NoReturn:
+    """Raise since no row can be held out; `option` is the parameter that holds rows out."""
+    raise ValueError(
+        f"{option} holds rows out, but every class of y has only one row. Pass X_val and y_val to "
+        f"fit, or do not set {option}."
+    )
 
 
 def draw_held_out(
@@ -102,7 +119,7 @@ def draw_held_out(
     if not held.any():
         counts = np.bincount(groups)
         if by_class and len(counts) > 2 and counts.max() == 1:
-            raise ValueError(_ONE_ROW_EACH.format(option=option))
+            refuse_single_rows(option)
         rows_of_group = order[groups == int(np.argmax(counts))]
         held[rows_of_group[: max(1, len(rows_of_group) - 1) if n == 2 else 1]] = True
     return rows[~held], rows[held]
@@ -121,7 +138,7 @@ def _draw_many(
     np.maximum.at(largest, codes, draws)
     others = draws < largest[codes]
     if not others.any():
-        raise ValueError(_ONE_ROW_EACH.format(option=option))
+        refuse_single_rows(option)
     held = others & (draws < share)
     if not held.any():
         held[np.argmin(np.where(others, draws, 1.0))] = True
@@ -214,7 +231,7 @@ def automatic_folds(
         the rows is fitted.
     """
     n = len(rows.y)
-    strata = rows.y if by_class else _signs(rows.y)
+    strata = rows.y if by_class else signs(rows.y)
     many = parts is None and n > MANY_ROWS
     n_parts = PARTS_OF_MANY if many else parts or PARTS
     if groups is not None:
@@ -226,14 +243,12 @@ def automatic_folds(
     if groups is None:
         part = _deal(strata, seed, n_parts)
     if many:
-        train = np.flatnonzero((part < 0) | ((part >= HELD_PARTS) & (part < USED_PARTS)))
-        held = np.flatnonzero((part >= 0) & (part < HELD_PARTS))
-        complete = len(np.unique(strata[train])) == len(np.unique(strata))
-        enough = len(train) > n / PARTS_OF_MANY * 3 and len(held) > n / PARTS_OF_MANY
-        if complete and enough and len(held) < len(train):
-            return [(train, held)]
-        # There are few groups or unequal ones, or a class is rare.
-        part = np.where(part < 0, part, part % PARTS)
+        counts = np.zeros((int(strata.max()) + 1, PARTS_OF_MANY + 1), dtype=np.int64)
+        np.add.at(counts, (strata, part), 1)
+        found = fold_of_many(counts)
+        if found is None:
+            return None
+        return [(np.flatnonzero(np.isin(part, found[0])), np.flatnonzero(np.isin(part, found[1])))]
     folds = []
     for number in range(parts or PARTS):
         train, held = np.flatnonzero(part != number), np.flatnonzero(part == number)
@@ -243,11 +258,54 @@ def automatic_folds(
     return folds[: parts or kept] or None
 
 
-def _signs(y: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+def fold_of_many(counts: npt.NDArray[np.int64]) -> tuple[list[int], list[int]] | None:
+    """Return the parts of many rows that a fold is fitted to, and those that it holds out.
+
+    A tenth of the rows is held out, and a quarter is fitted. If a class is rare, or groups are few
+    or unequal, a fifth is held out and the rest is fitted.
+
+    Parameters
+    ----------
+    counts : int64 array of shape (n_strata, PARTS_OF_MANY + 1)
+        The number of rows of each stratum in each part. The last column, part -1, is always fitted.
+
+    Returns
+    -------
+    learned, held : list of int
+        The parts; None: there is no such fold.
+    """
+    n, occupied = int(counts.sum()), counts.sum(axis=1) > 0
+
+    def rows(parts: list[int]) -> int:
+        return int(counts[:, parts].sum())
+
+    def complete(parts: list[int]) -> bool:
+        return bool((counts[occupied][:, parts].sum(axis=1) > 0).all())
+
+    learned, held = [-1, *range(HELD_PARTS, USED_PARTS)], list(range(HELD_PARTS))
+    enough = rows(learned) > n / PARTS_OF_MANY * 3 and rows(held) > n / PARTS_OF_MANY
+    if complete(learned) and enough and rows(held) < rows(learned):
+        return learned, held
+    for number in range(PARTS):
+        held = list(range(number, PARTS_OF_MANY, PARTS))
+        learned = [part for part in range(-1, PARTS_OF_MANY) if part not in held]
+        if rows(held) and rows(learned) and complete(learned):
+            return learned, held
+    return None
+
+
+def signs(y: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
     """Return 0, 1 or 2 for targets below, equal to and above 0; of several targets always 0."""
     if y.ndim > 1:
         return np.zeros(len(y), dtype=np.intp)
     return np.asarray(np.sign(y) + 1, dtype=np.intp)
+
+
+def deal_few(draws: npt.NDArray[np.float64], parts: int) -> npt.NDArray[np.intp]:
+    """Return the parts of the items of a small stratum: in turn, in the order of their hashes."""
+    dealt = np.empty(len(draws), dtype=np.intp)
+    dealt[np.argsort(draws, kind="stable")] = (np.arange(len(draws)) + HELD_PARTS) % parts
+    return dealt
 
 
 def _deal(strata: npt.NDArray[Any], seed: int, parts: int) -> npt.NDArray[np.intp]:
@@ -262,8 +320,7 @@ def _deal(strata: npt.NDArray[Any], seed: int, parts: int) -> npt.NDArray[np.int
         counts = np.bincount(strata)
         for stratum in np.flatnonzero(counts <= FEW_OF_STRATUM):
             items = np.flatnonzero(strata == stratum)
-            order = items[np.argsort(draws[items], kind="stable")]
-            dealt[order] = (np.arange(len(items)) + HELD_PARTS) % parts
+            dealt[items] = deal_few(draws[items], parts)
         dealt[counts[strata] == 1] = -1
         return dealt
     order = np.random.default_rng([seed, len(strata)]).permutation(len(strata))
@@ -274,13 +331,18 @@ def _deal(strata: npt.NDArray[Any], seed: int, parts: int) -> npt.NDArray[np.int
     return part
 
 
-def refit_rounds(best: int, folds: Folds, n_rows: int) -> int:
+def fold_sizes(folds: Folds) -> list[FoldSizes]:
+    """Return the sizes of folds."""
+    return [FoldSizes(len(learned), len(held)) for learned, held in folds]
+
+
+def refit_rounds(best: int, folds: Sequence[FoldSizes], n_rows: int) -> int:
     """Return the number of rounds of a model of all rows, from the best number of the folds.
 
     More rows permit more rounds: the number grows as the square root of the number of rows, which
     is 1.12 times for models of four fifths of them.
     """
-    learned = np.mean([len(train) for train, _ in folds])
+    learned = np.mean([sizes.learned for sizes in folds])
     return max(1, round(best * float(np.sqrt(n_rows / learned))))
 
 

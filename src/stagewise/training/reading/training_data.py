@@ -18,8 +18,10 @@ from stagewise.data import match_targets
 from stagewise.data.crosses import Cross
 from stagewise.training.reading.folds import (
     Folds,
+    FoldSizes,
     automatic_folds,
     draw_held_out,
+    fold_sizes,
     group_numbers,
     make_folds,
 )
@@ -135,6 +137,11 @@ class TrainingData:
         )
         assert train is not None
         return replace(self, features=features, train=train, valid=valid)
+
+    @property
+    def fold_sizes(self) -> list[FoldSizes]:
+        """The sizes of the folds; empty: there are none."""
+        return fold_sizes(self.folds or [])
 
     @property
     def one_class(self) -> bool:

@@ -32,7 +32,7 @@ from stagewise.datasets.arrow import release_memory
 from stagewise.datasets.batch import Batch
 from stagewise.datasets.dataset import Dataset
 from stagewise.training.reading.feature_reader import FeatureReader
-from stagewise.training.stored.dataset_target import DatasetTarget, present_rows
+from stagewise.training.stored.dataset_target import DatasetTarget
 
 __all__ = ["DatasetRows", "DatasetSample", "learn_features"]
 
@@ -195,14 +195,15 @@ class DatasetRows:
     target : DatasetTarget
         Their targets and weights.
     read : callable
-        Returns the columns of a batch, as the model reads them.
+        Returns the columns of a batch, as the model reads them; it gets the batch and its rows that
+        are in this set (None: all).
     sample : DatasetSample or None
         Of training rows: what cuts are learned from.
     """
 
     dataset: Dataset
     target: DatasetTarget
-    read: Callable[[Batch], Any]
+    read: Callable[[Batch, Indices | None], Any]
     sample: DatasetSample | None = None
     is_sparse = False
     n_targets = 1
@@ -213,19 +214,23 @@ class DatasetRows:
         return self.target.n_rows
 
     def columns(self) -> Iterator[tuple[Any, Indices | None]]:
-        """Read the columns of each batch, and its rows of positive weight (None: all)."""
-        for batch, rows in _feature_batches(self.dataset):
+        """Read the columns of each batch, and which of its rows are in this set (None: all)."""
+        for batch, rows in _feature_batches(self.dataset, self.target):
             with batch.locate_errors():
-                columns = self.read(batch)
+                columns = self.read(batch, rows)
             yield columns, rows
 
 
-def _feature_batches(dataset: Dataset) -> Iterator[tuple[Batch, Indices | None]]:
-    """Read the features; return each batch with its rows of positive weight (None: all)."""
-    columns = [*dataset.features, *([] if dataset.weight is None else [dataset.weight])]
-    with closing(dataset.batches(columns=columns)) as batches:
+def _feature_batches(
+    dataset: Dataset, target: DatasetTarget
+) -> Iterator[tuple[Batch, Indices | None]]:
+    """Read the features; return each batch with its rows that are in a set (None: all)."""
+    read = 0
+    with closing(dataset.batches(columns=dataset.features)) as batches:
         for batch in batches:
-            yield batch, present_rows(dataset, batch)
+            yield batch, target.chosen_rows(read, batch.n_rows)
+            read += batch.n_rows
+    target.check_rows(read)
     release_memory()
 
 
@@ -247,16 +252,16 @@ def learn_features(
     """
     features: Features | None = None
     sample = DatasetSample.empty(len(dataset.features))
+    _, whole_weights = target.total_weight()
     first = 0
     every, integers = range(len(dataset.features)), integer_columns(dataset)
-    for batch, rows in _feature_batches(dataset):
+    for batch, rows in _feature_batches(dataset, target):
         with batch.locate_errors():
             table = reader.read(dataset.features_of(batch))
             own = Features.learn(table, rows=rows)
             features = own if features is None else features.merged(own)
         n = batch.n_rows if rows is None else len(rows)
-        target.check_rows(first + n, complete=False)
-        present = _PresentRows(table, rows, target.rows(first, n)[1], whole=target.scale.whole)
+        present = _PresentRows(table, rows, target.rows(first, n)[1], whole=whole_weights)
         present.add_facts(sample, own)
         if n:
             number = target.placement.number(first)
@@ -265,7 +270,6 @@ def learn_features(
             chosen = sample_rows(n, number, target.n_rows, SAMPLE_LIMIT, SAMPLE_SEED)
             present.add_values(sample.integer_rows, number, chosen, integers)
         first += n
-    target.check_rows(first)
     merged = [own for own in target.peers.gather(features) if own is not None]
     whole = sample.over(target.peers)
     return whole.with_integer_cuts(reduce(Features.merged, merged), reader.spec.max_bins), whole
@@ -273,14 +277,14 @@ def learn_features(
 
 @dataclass(frozen=True)
 class _PresentRows:
-    """The rows of a batch that have a positive weight.
+    """The rows of a batch that are in a set.
 
     Attributes
     ----------
     table : Table
         The batch.
     rows : uint32 array or None
-        The rows of positive weight; None: all.
+        These rows; None: all.
     weight : float64 array or None
         Their frequencies.
     whole : bool

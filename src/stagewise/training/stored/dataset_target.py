@@ -7,41 +7,30 @@ classes and sums are those of the rows of all ranks.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stagewise.cluster.peers import ALONE, Peers
-from stagewise.data import read_labels, read_target
-from stagewise.data.target import FrequencyScale, read_weights
-from stagewise.datasets.batch import Batch
-from stagewise.datasets.dataset import Dataset
+from stagewise.data.target import FrequencyScale
 from stagewise.exact_sums import ExactSums
+from stagewise.training.reading.class_weights import class_factors
 from stagewise.training.stored.placement import Placement
-from stagewise.training.stored.spool import Spool
+from stagewise.training.stored.row_parts import ABSENT, LEARNED, RowParts
+from stagewise.training.stored.spool import BLOCK, Spool
 
-__all__ = ["DatasetTarget", "present_rows"]
+__all__ = ["DatasetTarget"]
 
 Vector = npt.NDArray[np.float64]
-
-
-def present_rows(dataset: Dataset, batch: Batch) -> npt.NDArray[np.uint32] | None:
-    """Return the rows of a batch that have a positive weight; None: all."""
-    if dataset.weight is None:
-        return None
-    weight = read_weights(batch.table.column(dataset.weight).to_numpy(), batch.n_rows)
-    return None if weight.min(initial=1.0) > 0 else np.flatnonzero(weight > 0).astype(np.uint32)
+Codes = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
 class DatasetTarget:
-    """The targets and weights of the rows of positive weight.
+    """The targets and weights of some rows of positive weight.
 
     Attributes
     ----------
@@ -55,6 +44,10 @@ class DatasetTarget:
         The labels in the order of their codes; None: regression.
     placement : Placement
         The numbers of the rows in the fit.
+    n_read : int
+        The number of rows that this rank reads in a pass, with those that are not in this set.
+    row_parts : RowParts or None
+        Which of them are in this set; None: all.
     peers : Peers
         The ranks of the fit.
     """
@@ -64,6 +57,8 @@ class DatasetTarget:
     scale: FrequencyScale
     classes: npt.NDArray[Any] | None
     placement: Placement
+    n_read: int
+    row_parts: RowParts | None = None
     peers: Peers = ALONE
 
     @property
@@ -71,91 +66,10 @@ class DatasetTarget:
         """The number of rows of all ranks."""
         return self.placement.n_all
 
-    @classmethod
-    def read(
-        cls,
-        dataset: Dataset,
-        caller: str,
-        folder: Path | None,
-        *,
-        of_classes: bool,
-        classes: npt.NDArray[Any] | None = None,
-        peers: Peers = ALONE,
-    ) -> DatasetTarget:
-        """Read the targets and weights of a dataset.
-
-        Parameters
-        ----------
-        dataset : Dataset
-            The rows; it must have a target.
-        caller : str
-            The estimator's name, for messages.
-        folder : Path or None
-            The folder of the files.
-        of_classes : bool
-            Whether the target is a class.
-        classes : array or None
-            Of validation rows: the classes of the training rows.
-        peers : Peers
-            The ranks of the fit.
-        """
-        assert dataset.target is not None
-        columns = [name for name in (dataset.target, dataset.weight) if name is not None]
-        y = Spool(np.int32 if of_classes else np.float64, folder)
-        weight = None if dataset.weight is None else Spool(np.float64, folder)
-        labels, counts = _Labels(caller, classes), Counter[int]()
-        with closing(dataset.batches(columns=columns)) as batches:
-            for batch in batches:
-                with batch.locate_errors():
-                    cells = batch.table.column(dataset.target)
-                    rows = present_rows(dataset, batch)
-                    if weight is not None:
-                        own = batch.table.column(dataset.weight).to_numpy()
-                        own = read_weights(own, batch.n_rows)
-                        weight.append(own if rows is None else own[rows])
-                    if rows is not None:
-                        cells = cells.take(rows)
-                    counts[batch.partition or 0] += len(cells)
-                    if not len(cells):
-                        continue
-                    plain = cells.to_pandas() if _has_pandas_type(cells) else cells.to_numpy()
-                    if of_classes:
-                        y.append(labels.codes(plain))
-                    else:
-                        y.append(read_target(plain, len(plain), caller=caller))
-        placement = Placement.gather(counts, peers)
-        if not placement.n_all:
-            raise ValueError(
-                "Sample weights must contain at least one non-zero number, but all weights of the "
-                f"dataset are 0 (column {dataset.weight!r}). Give some rows a positive weight."
-            )
-        scale = FrequencyScale()
-        if weight is not None:
-            scale = FrequencyScale.learn(weight.blocks, peers=peers)
-            ones = all((scale.apply(w) == 1.0).all() for w in weight.blocks())
-            weight = None if all(peers.gather(ones)) else weight
-        if not of_classes:
-            return cls(y, weight, scale, None, placement, peers)
-        found = labels.order(peers)
-        return cls(labels.recode(y, found, folder), weight, scale, found, placement, peers)
-
     def rows(self, begin: int, n: int) -> tuple[npt.NDArray[Any], Vector | None]:
         """Return the targets and the frequencies of n rows."""
         weight = None if self.weight is None else self.scale.apply(self.weight.read(begin, n))
         return self.y.read(begin, n), weight
-
-    def check_rows(self, n: int, *, complete: bool = True) -> None:
-        """Raise unless a pass has had as many rows of positive weight as the first one.
-
-        With `complete=False` the pass goes on.
-        """
-        known = len(self.y)
-        if n > known or (complete and n < known):
-            raise ValueError(
-                f"The rows of the dataset have changed between two passes: the first one had "
-                f"{known:,} rows of positive weight, and a later one has "
-                f"{'more' if n > known else f'{n:,}'}. Fit again when the rows stay the same."
-            )
 
     def blocks(self) -> Iterator[tuple[npt.NDArray[Any], Vector | None]]:
         """Read the targets and frequencies in blocks."""
@@ -163,6 +77,32 @@ class DatasetTarget:
         for y in self.y.blocks():
             yield y, self.rows(begin, len(y))[1]
             begin += len(y)
+
+    def chosen_rows(self, begin: int, n: int) -> npt.NDArray[np.uint32] | None:
+        """Return which of n rows that this rank reads are in this set; None: all.
+
+        Raises
+        ------
+        ValueError
+            If the first pass had fewer rows.
+        """
+        self.check_rows(begin + n, complete=False)
+        return None if self.row_parts is None else self.row_parts.rows(begin, n)
+
+    def check_rows(self, n: int, *, complete: bool = True) -> None:
+        """Raise unless a pass has had as many rows as the first one.
+
+        With `complete=False` the pass goes on.
+        """
+        if n > self.n_read or (complete and n < self.n_read):
+            raise ValueError(
+                f"The rows of the dataset have changed between two passes: the first one had "
+                f"{self.n_read:,} rows, and a later one has "
+                f"{'more' if n > self.n_read else f'{n:,}'}. Fit again when the rows stay the same."
+            )
+
+    # Sums of all ranks are functions: before Python 3.12, a cached property holds a lock while it
+    # waits for the other ranks.
 
     def total_weight(self) -> tuple[float, bool]:
         """Return the sum of the frequencies, and whether all of them are whole numbers."""
@@ -184,63 +124,86 @@ class DatasetTarget:
             sums += ExactSums.by_code(codes, n, weight)
         return sums.over(self.peers).values
 
-    def close(self) -> None:
-        """Remove the files."""
-        self.y.close()
-        if self.weight is not None:
-            self.weight.close()
+    # ---- other sets of rows ----------------------------------------------------------------------
 
+    def part(self, row_parts: RowParts) -> DatasetTarget:
+        """Return the rows of this set that are in some parts."""
+        y = Spool(self.y.dtype, self.y.folder)
+        weight = None if self.weight is None else Spool(np.float64, self.y.folder)
+        counts = np.zeros(len(self.placement.own_partitions), dtype=np.int64)
+        for read, first, own in self._reads():
+            chosen = row_parts.mask(read, len(own))[own]
+            np.add.at(counts, self.placement.partition_of(first + np.flatnonzero(chosen)), 1)
+            y.append(self.y.read(first, len(chosen))[chosen])
+            if self.weight is not None and weight is not None:
+                weight.append(self.weight.read(first, len(chosen))[chosen])
+        by_partition = dict(zip(self.placement.own_partitions, counts.tolist(), strict=True))
+        placement = Placement.gather(by_partition, self.peers)
+        found = replace(self, y=y, weight=weight, placement=placement, row_parts=row_parts)
+        return found.without_ones()
 
-def _has_pandas_type(cells: Any) -> bool:
-    """Return whether NumPy has no type for the values of an Arrow column."""
-    import pyarrow as pa
+    def divide(self, part_of: Callable[[npt.NDArray[Any], int, int], npt.NDArray[Any]]) -> Spool:
+        """Return the part of every row that is read; rows that are not in this set are absent.
 
-    return bool(pa.types.is_dictionary(cells.type))
+        `part_of` returns the parts of rows; it gets their targets, the first of them and their
+        number.
+        """
+        parts = Spool(np.int8, self.y.folder)
+        for _, first, own in self._reads():
+            n = int(own.sum())
+            block = np.full(len(own), ABSENT, dtype=np.int8)
+            block[own] = part_of(self.y.read(first, n), first, n)
+            parts.append(block)
+        return parts
 
+    def flags(self, row_parts: RowParts) -> Spool:
+        """Return whether each row of this set is in some parts, as 1.0 or 0.0."""
+        flags = Spool(np.float64, self.y.folder)
+        for read, _, own in self._reads():
+            flags.append(row_parts.mask(read, len(own))[own].astype(np.float64))
+        return flags
 
-class _Labels:
-    """The labels that the batches have had so far, numbered in the order of their first rows."""
+    def _reads(self) -> Iterator[tuple[int, int, npt.NDArray[np.bool_]]]:
+        """Divide a pass into blocks.
 
-    def __init__(self, caller: str, known: npt.NDArray[Any] | None) -> None:
-        self._caller, self._known = caller, known
-        self._number: dict[Any, int] = {}
-        self._first: list[npt.NDArray[Any]] = []  # the labels of each batch, in order
+        Returns the first row of each block, the first row of it in this set, and which rows of the
+        block are in this set.
+        """
+        first = 0
+        for read in range(0, self.n_read, BLOCK):
+            n = min(BLOCK, self.n_read - read)
+            own = np.ones(n, bool) if self.row_parts is None else self.row_parts.mask(read, n)
+            yield read, first, own
+            first += int(own.sum())
 
-    def codes(self, cells: Any) -> npt.NDArray[np.int32]:
-        """Return the numbers of the labels of a batch."""
-        classes, codes = read_labels(cells, len(cells), caller=self._caller)
-        self._refuse_unknown(classes)
-        new = np.array([label not in self._number for label in classes.tolist()], dtype=bool)
-        if new.any():
-            self._first.append(classes[new])
-        for label in classes.tolist():
-            self._number.setdefault(label, len(self._number))
-        places = np.array([self._number[label] for label in classes.tolist()], dtype=np.int32)
-        return places[codes]
+    def without_ones(self) -> DatasetTarget:
+        """Return the same rows without weights if all of them are 1."""
+        if self.weight is None:
+            return self
+        ones = all((self.scale.apply(w) == 1.0).all() for w in self.weight.blocks())
+        return replace(self, weight=None) if all(self.peers.gather(ones)) else self
 
-    def _refuse_unknown(self, classes: npt.NDArray[Any]) -> None:
-        if self._known is None:
-            return
-        unknown = [label for label in classes.tolist() if label not in set(self._known.tolist())]
-        if unknown:
-            raise ValueError(
-                f"The target has the label {unknown[0]!r}, which the training rows do not have "
-                f"(their classes are {self._known.tolist()[:20]}). Leave such rows out of X_val."
-            )
+    def weighted_by_class(self, class_weight: Any) -> DatasetTarget:
+        """Return the rows with weights that are multiplied by the factors of their classes.
 
-    def order(self, peers: Peers) -> npt.NDArray[Any]:
-        """Return the labels of all ranks in the order of their final codes."""
-        if self._known is not None:
-            return self._known
-        labels = np.concatenate([part for parts in peers.gather(self._first) for part in parts])
-        return np.asarray(read_labels(labels, len(labels), caller=self._caller)[0])
+        A class with the factor 0 is absent; see `class_weighted`.
+        """
+        assert self.classes is not None
+        factor = class_factors(class_weight, self.classes, self.class_weights())
+        product = Spool(np.float64, self.y.folder)
+        for codes, weight in self.blocks():
+            product.append(factor[codes] if weight is None else factor[codes] * weight)
+        scale = FrequencyScale.learn(product.blocks, self.total_weight()[0], self.peers)
+        found, alive = replace(self, weight=product, scale=scale), factor > 0.0
+        return found.without_ones() if alive.all() else found.of_classes(alive)
 
-    def recode(self, numbers: Spool, order: npt.NDArray[Any], folder: Path | None) -> Spool:
-        """Return the final codes of the numbers."""
-        place = {label: code for code, label in enumerate(order.tolist())}
-        final = np.array([place[label] for label in self._number], dtype=np.int32)
-        codes = Spool(np.int32, folder)
-        for block in numbers.blocks():
-            codes.append(final[block])
-        numbers.close()
-        return codes
+    def of_classes(self, alive: npt.NDArray[np.bool_]) -> DatasetTarget:
+        """Return the rows of some classes."""
+        assert self.classes is not None
+        of_rows = self.divide(lambda y, _first, _n: np.where(alive[y], LEARNED, ABSENT))
+        kept = self.part(RowParts(of_rows))
+        renumbered = (np.cumsum(alive) - 1).clip(0).astype(np.int32)
+        codes = Spool(np.int32, self.y.folder)
+        for block in kept.y.blocks():
+            codes.append(renumbered[block])
+        return replace(kept, y=codes, classes=self.classes[alive])

@@ -6,7 +6,7 @@ to them once, at the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +15,9 @@ import numpy.typing as npt
 from stagewise._native import BinLayout, RowStore, Workers
 from stagewise.training.stored.dataset_rows import DatasetRows
 from stagewise.training.stored.placement import BLOCK_ROWS, Segment
+from stagewise.training.stored.spool import Spool
 
-__all__ = ["fill_store"]
+__all__ = ["fill_store", "fill_weights"]
 
 Array = npt.NDArray[Any]
 
@@ -39,7 +40,7 @@ def fill_store(
     scale: Callable[[Array], Array],
     workers: Workers,
 ) -> None:
-    """Write the rows of all ranks to their stores.
+    """Write the rows of all ranks to their stores; weights only if they are not all 1.
 
     Parameters
     ----------
@@ -54,49 +55,84 @@ def fill_store(
     workers : Workers
         The threads.
     """
-    _Filler(store, rows, layout, workers).fill(scale)
+    filler = _Filler(store, rows)
+    filler.write_targets(scale)
+    if rows.target.weight is not None:
+        filler.write_weights(None)
+    filler.write_codes(layout, workers)
+    filler.send()
+
+
+def fill_weights(store: RowStore, rows: DatasetRows, factor: Spool | None) -> None:
+    """Write the weights of the rows of all ranks to their stores, anew.
+
+    Parameters
+    ----------
+    store : RowStore
+        The store of this rank; it must have weights.
+    rows : DatasetRows
+        The rows that this rank reads.
+    factor : Spool or None
+        A factor of the weight of each row; None: 1.
+    """
+    filler = _Filler(store, rows)
+    filler.write_weights(factor)
+    filler.send()
 
 
 class _Filler:
-    def __init__(
-        self, store: RowStore, rows: DatasetRows, layout: BinLayout, workers: Workers
-    ) -> None:
-        self.store, self.rows, self.layout, self.workers = store, rows, layout, workers
+    def __init__(self, store: RowStore, rows: DatasetRows) -> None:
+        self.store, self.rows = store, rows
         self.placement, self.peers = rows.target.placement, rows.target.peers
         self.pieces: list[list[_Piece]] = [[] for _ in range(self.peers.size)]
 
-    def fill(self, scale: Callable[[Array], Array]) -> None:
-        target = self.rows.target
-        for begin in range(0, len(target.y), TARGET_ROWS):
-            y, weight = target.rows(begin, min(TARGET_ROWS, len(target.y) - begin))
-            fields = {"target": scale(y)} | ({} if weight is None else {"weight": weight})
-            for segment in self.placement.segments(begin, len(y)):
-                first = segment.begin - begin
-                for field, values in fields.items():
-                    self._write(segment, field, values[first : first + segment.n])
+    def write_targets(self, scale: Callable[[Array], Array]) -> None:
+        for begin, n in self._blocks():
+            self._write_block("target", begin, scale(self.rows.target.y.read(begin, n)))
+
+    def write_weights(self, factor: Spool | None) -> None:
+        for begin, n in self._blocks():
+            weight = self.rows.target.rows(begin, n)[1]
+            own = np.ones(n) if weight is None else weight
+            own = own if factor is None else own * factor.read(begin, n)
+            self._write_block("weight", begin, own)
+
+    def _blocks(self) -> Iterator[tuple[int, int]]:
+        n = len(self.rows.target.y)
+        return ((begin, min(TARGET_ROWS, n - begin)) for begin in range(0, n, TARGET_ROWS))
+
+    def _write_block(self, field: str, begin: int, values: Array) -> None:
+        for segment in self.placement.segments(begin, len(values)):
+            first = segment.begin - begin
+            self._write(segment, field, values[first : first + segment.n])
+
+    def write_codes(self, layout: BinLayout, workers: Workers) -> None:
         first = 0
         for columns, present in self.rows.columns():
             n = columns.n_rows if present is None else len(present)
-            target.check_rows(first + n, complete=False)
             for segment in self.placement.segments(first, n):
                 rows = np.arange(segment.n, dtype=np.uint32) + np.uint32(segment.begin - first)
                 rows = rows if present is None else present[rows]
-                self._write_codes(segment, columns, rows)
+                own = columns if segment.n == columns.n_rows else columns.take(rows)
+                self._write_codes(segment, own, layout, workers)
             first += n
-        self.rows.target.check_rows(first)
+
+    def send(self) -> None:
+        """Send the rows that other ranks store, and store those that they send."""
         for received in self.peers.swap(self.pieces):
             for piece in received:
                 self._store(piece.field, self.placement.position(piece.number), piece.values)
 
-    def _write_codes(self, segment: Segment, columns: Any, rows: npt.NDArray[np.uint32]) -> None:
-        own = columns if segment.n == columns.n_rows else columns.take(rows)
+    def _write_codes(
+        self, segment: Segment, columns: Any, layout: BinLayout, workers: Workers
+    ) -> None:
         if segment.owner == self.placement.rank:
             position = self.placement.position(segment.number)
-            self.store.write_codes(self.workers, self.layout, own, position)
+            self.store.write_codes(workers, layout, columns, position)
             return
-        widths = [self.layout.row_bytes, *[0] * 6]
+        widths = [layout.row_bytes, *[0] * 6]
         alone = RowStore(segment.n, segment.n, BLOCK_ROWS, widths, 0, None, 1)
-        alone.write_codes(self.workers, self.layout, own, 0)
+        alone.write_codes(workers, layout, columns, 0)
         self._write(segment, "codes", alone.read_codes(0, segment.n))
 
     def _write(self, segment: Segment, field: str, values: Array) -> None:

@@ -80,11 +80,15 @@ class Placement:
         return int(self.first[-1])
 
     @cached_property
+    def own_partitions(self) -> list[int]:
+        """The positions, among all partitions that have rows, of those of this rank."""
+        return np.flatnonzero(self.ranks == self.rank).tolist()
+
+    @cached_property
     def _own(self) -> tuple[Numbers, Numbers]:
         """The number of the first row of each partition of this rank, and how many are before."""
-        places = np.flatnonzero(self.ranks == self.rank)
-        lengths = np.diff(self.first)[places]
-        return self.first[:-1][places], np.append(0, np.cumsum(lengths))
+        lengths = np.diff(self.first)[self.own_partitions]
+        return self.first[:-1][self.own_partitions], np.append(0, np.cumsum(lengths))
 
     @cached_property
     def blocks(self) -> npt.NDArray[np.uint64]:
@@ -105,6 +109,19 @@ class Placement:
             BLOCK_ROWS, self.n_all - int(self.blocks[-1])
         )
 
+    def partition_of(self, rows: Numbers) -> Numbers:
+        """Return the positions, in `own_partitions`, of the partitions of rows of this rank."""
+        return np.searchsorted(self._own[1], rows, side="right") - 1
+
+    def runs(self, begin: int, n: int) -> Iterator[tuple[int, int]]:
+        """Divide rows that this rank reads into runs; return (number of the first row, rows)."""
+        before, end = self._own[1], begin + n
+        while begin < end:
+            last = int(before[np.searchsorted(before, begin, side="right")])
+            count = min(end, last) - begin
+            yield self.number(begin), count
+            begin += count
+
     def number(self, row: int) -> int:
         """Return the number in the fit of a row that this rank reads."""
         first, before = self._own
@@ -123,13 +140,11 @@ class Placement:
 
     def segments(self, begin: int, n: int) -> Iterator[Segment]:
         """Divide rows that this rank reads by the ranks that store them."""
-        before, end = self._own[1], begin + n
-        while begin < end:
-            number = self.number(begin)
-            last = int(before[np.searchsorted(before, begin, side="right")])
-            count = min(end, last) - begin
-            owner = self.owner(number)
-            if owner != self.rank:  # it stores the rest of this block only
-                count = min(count, -number % BLOCK_ROWS)
-            yield Segment(begin, count, number, owner)
+        for number, count in self.runs(begin, n):
+            # Another rank stores the first rows only, up to the end of their block.
+            others = 0 if self.owner(number) == self.rank else min(count, -number % BLOCK_ROWS)
+            if others:
+                yield Segment(begin, others, number, self.owner(number))
+            if count > others:
+                yield Segment(begin + others, count - others, number + others, self.rank)
             begin += count

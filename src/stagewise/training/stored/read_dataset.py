@@ -3,107 +3,180 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from stagewise.cluster.peers import ALONE, Peers
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.cluster.peers import Peers
 from stagewise.data import NO_ROWS, Features, UnknownCategories
 from stagewise.data.bins import core_columns
 from stagewise.datasets.batch import Batch
 from stagewise.datasets.dataset import Dataset
 from stagewise.training.reading.feature_reader import FeatureReader
+from stagewise.training.reading.folds import FoldSizes
 from stagewise.training.reading.target_reader import ClassReader, TargetReader
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.specs import HoldOutSpec
 from stagewise.training.stored.dataset_rows import DatasetRows, learn_features
 from stagewise.training.stored.dataset_target import DatasetTarget
+from stagewise.training.stored.held_out import DividedRows, hold_out
+from stagewise.training.stored.target_pass import read_dataset_target
 
-__all__ = ["read_training_dataset"]
+__all__ = ["DatasetFold", "DatasetTrainingData", "check_dataset_arguments", "read_training_dataset"]
+
+Indices = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class DatasetFold:
+    """The fold that chooses the number of rounds.
+
+    Attributes
+    ----------
+    learned : DatasetTarget
+        The training rows that the model of the fold is fitted to.
+    held : DatasetRows
+        The training rows that it holds out.
+    """
+
+    learned: DatasetTarget
+    held: DatasetRows
+
+
+@dataclass(frozen=True)
+class DatasetTrainingData(TrainingData):
+    """The rows of a dataset that a trainer gets; `train` and `valid` are `DatasetRows`.
+
+    Attributes
+    ----------
+    fold : DatasetFold or None
+        The fold that chooses the number of rounds; None: there is none.
+    """
+
+    fold: DatasetFold | None = None
+
+    @property
+    def fold_sizes(self) -> list[FoldSizes]:
+        """The sizes of the fold; empty: there is none."""
+        if self.fold is None:
+            return []
+        return [FoldSizes(self.fold.learned.n_rows, self.fold.held.n_rows)]
 
 
 def read_training_dataset(
     arguments: FitArguments,
-    table_reader: FeatureReader,
+    reader: FeatureReader,
     target_reader: TargetReader,
-    hold_out: HoldOutSpec,
+    spec: HoldOutSpec,
     seed: int,
-    *,
-    sample_groups: bool = False,
-    peers: Peers = ALONE,
-) -> TrainingData:
+    check: Callable[[DividedRows], None],
+    peers: Peers,
+) -> DatasetTrainingData:
     """Read the arguments of `fit` if X is a dataset; see `read_training_data`.
 
-    With several `peers`, the dataset has the rows of this rank; scales, classes, features and the
-    sample for cuts are those of all rows.
+    Parameters
+    ----------
+    arguments : FitArguments
+        As `check_dataset_arguments` accepts them.
+    reader, target_reader
+        How X and y are read.
+    spec : HoldOutSpec
+        Which rows are held out, unless there are validation rows.
+    seed : int
+        The key of that choice, and of the sample for cuts.
+    check : callable
+        Gets the rows after the first pass; it raises if they cannot be trained on.
+    peers : Peers
+        The ranks. The dataset has the rows of this one; scales, classes, features and the sample
+        for cuts are those of all rows.
+
+    Raises
+    ------
+    NeedsRowsInMemoryError
+        If rows must be in memory.
     """
-    _check_arguments(arguments, hold_out, sample_groups=sample_groups)
-    dataset, caller = arguments.X, table_reader.caller
-    of_classes = isinstance(target_reader, ClassReader)
-    if isinstance(target_reader, ClassReader) and target_reader.class_weight is not None:
-        raise ValueError(
-            "class_weight is not supported for a Dataset yet; multiply the weight column by the "
-            "factor of each class instead."
-        )
-    folder = dataset.cache
-    target = DatasetTarget.read(dataset, caller, folder, of_classes=of_classes, peers=peers)
-    features, sample = learn_features(dataset, target, table_reader, seed)
-
-    def read_training(batch: Batch) -> Any:
-        table = table_reader.read(dataset.features_of(batch))
-        # Every category of the training rows is known.
-        return core_columns(features.columns(table, UnknownCategories("missing", NO_ROWS)))
-
-    train = DatasetRows(dataset, target, read_training, sample)
-    unknown: Counter[int] = Counter()
+    dataset, caller = arguments.X, reader.caller
+    target = read_dataset_target(
+        dataset,
+        caller,
+        of_classes=isinstance(target_reader, ClassReader),
+        class_weight=getattr(target_reader, "class_weight", None),
+        peers=peers,
+    )
+    rows = hold_out(target, spec if arguments.X_val is None else HoldOutSpec(), seed)
+    check(rows)
+    features, sample = learn_features(dataset, rows.train, reader, seed)
+    parts = _Reading(dataset, reader, features)
+    train = DatasetRows(dataset, rows.train, parts.training, sample)
+    fold = None
+    if rows.learned is not None and rows.held is not None:
+        fold = DatasetFold(rows.learned, DatasetRows(dataset, rows.held, parts.training))
     valid = None
     if arguments.X_val is not None:
-        valid = _read_validation(arguments.X_val, dataset, table_reader, target, features, unknown)
-    return TrainingData(
+        valid = parts.validation_rows(arguments.X_val, rows.train)
+    elif rows.held is not None and fold is None:
+        valid = DatasetRows(dataset, rows.held, parts.held_out)
+    return DatasetTrainingData(
         features,
         train,  # type: ignore[arg-type]
         valid,  # type: ignore[arg-type]
         None,
-        target.classes,
+        rows.train.classes,
         None,
         None,
-        target.n_rows,
+        rows.train.n_rows,
         sample.missing,
-        unknown,
+        parts.unknown,
+        fold,
     )
 
 
-def _read_validation(
-    X_val: Dataset,
-    dataset: Dataset,
-    reader: FeatureReader,
-    target: DatasetTarget,
-    features: Features,
-    unknown: Counter[int],
-) -> DatasetRows:
-    """Return the validation rows; `unknown` gets the counts of unknown categories."""
-    own = DatasetTarget.read(
-        X_val,
-        reader.caller,
-        dataset.cache,
-        of_classes=target.classes is not None,
-        classes=target.classes,
-        peers=target.peers,
-    )
+class _Reading:
+    """How batches become columns; `unknown` gets the counts of unknown categories."""
 
-    def read(batch: Batch) -> Any:
-        found = UnknownCategories(reader.spec.handle_unknown, None)
-        table = reader.read_validation(X_val.features_of(batch), features)
-        columns = core_columns(features.columns(table, found))
-        found.refuse(features.names)
-        unknown.update(found.rows_per_column)
+    def __init__(self, dataset: Dataset, reader: FeatureReader, features: Features) -> None:
+        self.dataset, self.reader, self.features = dataset, reader, features
+        self.unknown: Counter[int] = Counter()
+
+    def training(self, batch: Batch, rows: Indices | None) -> Any:
+        """Return training rows: every category is known."""
+        table = self.reader.read(self.dataset.features_of(batch))
+        return core_columns(self.features.columns(table, UnknownCategories("missing", NO_ROWS)))
+
+    def held_out(self, batch: Batch, rows: Indices | None) -> Any:
+        """Return rows that the fit itself holds out: it accepts unknown categories."""
+        table = self.reader.read(self.dataset.features_of(batch))
+        found = UnknownCategories(self.reader.spec.handle_unknown, rows)
+        columns = core_columns(self.features.columns(table, found))
+        self.unknown.update(found.rows_per_column)
         return columns
 
-    return DatasetRows(X_val, own, read)
+    def validation_rows(self, X_val: Dataset, target: DatasetTarget) -> DatasetRows:
+        """Return the rows of X_val."""
+
+        def read(batch: Batch, rows: Indices | None) -> Any:
+            found = UnknownCategories(self.reader.spec.handle_unknown, rows)
+            table = self.reader.read_validation(X_val.features_of(batch), self.features)
+            columns = core_columns(self.features.columns(table, found))
+            found.refuse(self.features.names)
+            self.unknown.update(found.rows_per_column)
+            return columns
+
+        own = read_dataset_target(
+            X_val,
+            self.reader.caller,
+            of_classes=target.classes is not None,
+            classes=target.classes,
+            peers=target.peers,
+        )
+        return DatasetRows(X_val, own, read)
 
 
-def _check_arguments(
-    arguments: FitArguments, hold_out: HoldOutSpec, *, sample_groups: bool
-) -> None:
-    """Raise unless the arguments and parameters are supported for a dataset."""
+def check_dataset_arguments(arguments: FitArguments) -> None:
+    """Raise unless the arguments can be passed with a dataset."""
     for name in ("y", "sample_weight", "y_val", "sample_weight_val"):
         if getattr(arguments, name) is not None:
             role = "weight" if "weight" in name else "target"
@@ -124,10 +197,3 @@ def _check_arguments(
             )
         if arguments.X_val.target is None:
             raise ValueError("X_val has no target. Name its column: read_parquet(…, target=…).")
-    if arguments.groups is not None or sample_groups:
-        raise ValueError("groups are not supported for a Dataset yet; pass a table in memory.")
-    if hold_out.kind != "none" and arguments.X_val is None:
-        raise ValueError(
-            f"{hold_out.parameter} holds rows out, which is not supported for a Dataset yet. Set "
-            "n_estimators to a number and early_stopping=False, or pass a Dataset as X_val."
-        )

@@ -29,7 +29,7 @@ class Spool:
     """
 
     def __init__(self, dtype: npt.DTypeLike, folder: Path | None) -> None:
-        self._dtype, self._n = np.dtype(dtype), 0
+        self.dtype, self.folder, self._n = np.dtype(dtype), folder, 0
         self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 (finalize)
         self._close = weakref.finalize(self, self._file.close)
 
@@ -38,8 +38,8 @@ class Spool:
 
     def append(self, values: npt.NDArray[Any]) -> None:
         """Append values."""
-        self._file.seek(self._n * self._dtype.itemsize)
-        self._write(np.ascontiguousarray(values, dtype=self._dtype))
+        self._file.seek(self._n * self.dtype.itemsize)
+        self._write(np.ascontiguousarray(values, dtype=self.dtype))
         self._n += len(values)
 
     def _write(self, values: npt.NDArray[Any]) -> None:
@@ -49,8 +49,8 @@ class Spool:
 
     def read(self, begin: int, n: int) -> npt.NDArray[Any]:
         """Return n values from a position on."""
-        values = np.empty(n, dtype=self._dtype)
-        rest, at = values.view(np.uint8), begin * self._dtype.itemsize
+        values = np.empty(n, dtype=self.dtype)
+        rest, at = values.view(np.uint8), begin * self.dtype.itemsize
         while len(rest):
             self._file.seek(at)
             done = self._file.readinto(rest.data)

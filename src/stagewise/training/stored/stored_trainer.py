@@ -17,29 +17,27 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import BinLayout, RowStore
-from stagewise.boosting import responses
 from stagewise.boosting.loop import Boosting, boost
 from stagewise.boosting.monitor import Monitor, Progress
 from stagewise.boosting.recipe import BoundRecipe
 from stagewise.boosting.sampling import RowFraction
 from stagewise.boosting.stored_rows import StoredRows, StoredTable, StoredTreeLearner
 from stagewise.data import TargetScale
-from stagewise.errors import InvalidParameterError
 from stagewise.exact_sums import mean_of_blocks
 from stagewise.losses import Loss
-from stagewise.model.model import Model
-from stagewise.training.adapters.tree_adapter import TreeAdapter
 from stagewise.training.fit_report import warn_if_constant
-from stagewise.training.preparation import make_monitor, scale_target
-from stagewise.training.reading.training_data import TrainingData
+from stagewise.training.preparation import choose_rounds, make_monitor, scale_target
 from stagewise.training.results import FitResult
 from stagewise.training.specs import BoostingSpec, FitContext
 from stagewise.training.stored.checkpoint import Rounds, binned_tree
 from stagewise.training.stored.dataset_rows import DatasetRows
-from stagewise.training.stored.fill_store import fill_store
+from stagewise.training.stored.dataset_target import DatasetTarget
+from stagewise.training.stored.fill_store import fill_store, fill_weights
+from stagewise.training.stored.needs_memory import NeedsRowsInMemoryError
+from stagewise.training.stored.read_dataset import DatasetFold, DatasetTrainingData
 from stagewise.training.target_encoder import chosen_encoding
 
-__all__ = ["train_stored", "unsupported_part"]
+__all__ = ["train_stored"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -48,52 +46,20 @@ LEAST_CHUNK_ROWS = 1 << 10
 
 
 def train_stored(
-    spec: BoostingSpec,
-    loss: Loss,
-    data: TrainingData,
-    context: FitContext,
-    previous: Model | None = None,
+    spec: BoostingSpec, loss: Loss, data: DatasetTrainingData, context: FitContext
 ) -> FitResult:
-    """Fit a boosted model to the rows of a dataset; see `train_boosting`."""
-    _refuse_unsupported(spec, loss, data, previous)
-    return _StoredTrainer(spec, loss, data, context).train()
+    """Fit a boosted model to the rows of a dataset; see `train_boosting`.
 
-
-def _refuse_unsupported(
-    spec: BoostingSpec, loss: Loss, data: TrainingData, previous: Model | None
-) -> None:
-    """Raise if the fit needs rows in memory, with the parameter and the remedy."""
-    encoded = chosen_encoding(spec.category_encoding, data.features, loss.n_outputs) == "target"
-    what = unsupported_part(spec, loss)
-    if previous is not None:
-        what = "warm_start=True"
-    elif encoded and what is None:
-        what = "target encoding of categories (category_encoding='sets' is supported)"
-    if what is not None:
-        raise InvalidParameterError(
-            f"A Dataset cannot be trained on with {what} yet. Change the parameter, or pass a "
-            "table in memory (dataset.to_table())."
+    Raises
+    ------
+    NeedsRowsInMemoryError
+        If categories must be target-encoded.
+    """
+    if chosen_encoding(spec.category_encoding, data.features, loss.n_outputs) == "target":
+        raise NeedsRowsInMemoryError(
+            "target encoding of categories (category_encoding='sets' does not)"
         )
-
-
-def unsupported_part(spec: BoostingSpec, loss: Loss) -> str | None:
-    """Return the first part of a specification that needs rows in memory; None: there is none."""
-    recipe, learner = spec.recipe, spec.learner
-    trees = learner.trees if isinstance(learner, TreeAdapter) else ()
-    unsupported = {
-        f"loss={loss.name!r}": loss.kernel is None or loss.leaf_quantile is not None,
-        "a response other than 'newton'": recipe.response is not responses.newton,
-        "a learner other than trees": not isinstance(learner, TreeAdapter),
-        "split other than 'histogram'": isinstance(learner, TreeAdapter)
-        and learner.split != "histogram",
-        "leaves='linear'": isinstance(learner, TreeAdapter) and learner.linear_l2 is not None,
-        "leaves='vector'": learner.vector_leaves,
-        "grow_policy='symmetric'": any(tree.grow_policy == "symmetric" for tree in trees),
-        f"sampling, {recipe.sampling.description}": not isinstance(recipe.sampling, RowFraction),
-        "dropout": recipe.dropout.rate > 0,
-        "oob_score=True": recipe.out_of_bag,
-    }
-    return next((what for what, is_used in unsupported.items() if is_used), None)
+    return _StoredTrainer(spec, loss, data, context).train()
 
 
 @dataclass(frozen=True)
@@ -133,7 +99,7 @@ class ConstantFeatures:
 
 class _StoredTrainer:
     def __init__(
-        self, spec: BoostingSpec, loss: Loss, data: TrainingData, context: FitContext
+        self, spec: BoostingSpec, loss: Loss, data: DatasetTrainingData, context: FitContext
     ) -> None:
         self.spec, self.loss, self.data, self.context = spec, loss, data, context
         self.learner: Any = spec.learner
@@ -146,7 +112,7 @@ class _StoredTrainer:
         )
 
     def train(self) -> FitResult:
-        data, loss, features = self.data, self.loss, self.data.features
+        data, features = self.data, self.data.features
         low, high = self._check_targets()
         layout = self._layout()
         sample = self.train_rows.sample
@@ -157,30 +123,43 @@ class _StoredTrainer:
             np.array([low, high]),
             data.classes,
         )
-        base = self._base()
-        ensemble = self.learner.new_ensemble(features, base)
-        memory = self.train_rows.dataset.memory_bytes()
-        valid_rows: Any = data.valid
-        shares = self._shares(valid_rows)
-        rows = self._store(self.train_rows, layout, base, int(memory * shares[0]), grows=True)
-        valid = None
-        if valid_rows is not None:
-            # Other rows may have missing values where the training rows have none.
-            everywhere = BinLayout(self.codings, [1] * layout.n_features)
-            valid = self._store(valid_rows, everywhere, base, int(memory * shares[1]), grows=False)
-        self._finish_reading()
-        history = self._resume(ensemble, [rows, *([] if valid is None else [valid])])
-        monitor = self._boost(features, ensemble, rows, valid, history)
-        model = self.learner.model(loss, data, features, ensemble, self.scale, monitor)
+        rows, held = self._fill_stores(layout)
+        choice, search = None, None
+        if data.fold is not None and held is not None:
+            search = self._search(data.fold, rows, held)
+            choice = choose_rounds(self.spec.hold_out, data, search)
+            stopping = replace(self.spec.stopping, n_estimators=choice.rounds)
+            self.spec, held = replace(self.spec, stopping=stopping), None
+        ensemble = self.learner.new_ensemble(features, self._base())
+        monitor = self._boost("model", ensemble, rows, held)
+        if search is not None:
+            monitor.valid_loss = search.valid_loss
+            monitor.stop_reason = monitor.stop_reason or search.stop_reason
         return FitResult(
-            model,
+            self.learner.model(self.loss, data, features, ensemble, self.scale, monitor),
             monitor.stop_reason,
             monitor.last_round,
             monitor.ended,
             constant,
             missing,
             monitor.oob_improvement,
+            chosen=choice,
         )
+
+    def _search(self, fold: DatasetFold, rows: StoredRows, held: StoredRows) -> Monitor:
+        """Boost the model of the fold: its rows have their weights, and the others weight 0."""
+        target, learned, store = self.train_rows.target, fold.learned, rows.table.store
+        assert learned.row_parts is not None
+        fill_weights(store, self.train_rows, target.flags(learned.row_parts))
+        total, whole = learned.total_weight()
+        table = replace(rows.table, total_weight=total, whole_weights=whole, has_absent_rows=True)
+        ensemble = self.learner.new_ensemble(self.data.features, self._fold_base(learned))
+        monitor = self._boost("search", ensemble, replace(rows, table=table), held, folds=1)
+        if target.weight is None:
+            store.drop_weights()
+        else:
+            fill_weights(store, self.train_rows, None)
+        return monitor
 
     def _check_targets(self) -> tuple[float, float]:
         """Raise unless the loss is defined for all targets; return the least and the largest."""
@@ -205,25 +184,49 @@ class _StoredTrainer:
 
     def _base(self) -> Vector:
         """Return the scores before the first round."""
-        loss, target = self.loss, self.train_rows.target
+        loss = self.loss
         if self.spec.recipe.from_zero or (loss.degree is not None and loss.mean_is_best):
             return np.zeros(loss.n_outputs)
-        # The best constant depends on the classes' weights, or on the mean, alone.
+        return self._best_constant(self.train_rows.target)
+
+    def _fold_base(self, learned: DatasetTarget) -> Vector:
+        """Return the scores before the first round of a fold: the offset is not its mean."""
+        if self.spec.recipe.from_zero:
+            return np.zeros(self.loss.n_outputs)
+        return self._best_constant(learned)
+
+    def _best_constant(self, target: DatasetTarget) -> Vector:
+        """Return the best constant, which depends on the weights of classes, or on the mean."""
+        loss = self.loss
         if target.classes is not None:
             codes = np.arange(len(target.classes), dtype=np.int32)
             return loss.checked_best_constant(codes, target.class_weights())
-        mean = mean_of_blocks(target.blocks(), self.context.peers)
+        blocks = ((scale_target(loss, self.scale, y), w) for y, w in target.blocks())
+        mean = mean_of_blocks(blocks, self.context.peers)
         return loss.checked_best_constant(np.array([mean]), None)
 
-    def _shares(self, valid: DatasetRows | None) -> tuple[float, float]:
-        """Return the shares of the memory of the training and of the validation rows."""
+    def _fill_stores(self, layout: BinLayout) -> tuple[StoredRows, StoredRows | None]:
+        """Return the training rows and the held-out or validation rows in stores."""
+        memory, fold = self.train_rows.dataset.memory_bytes(), self.data.fold
+        held: Any = self.data.valid if fold is None else fold.held
         n = self.train_rows.target.placement.n_stored
-        all_rows = n if valid is None else n + valid.target.placement.n_stored
-        all_rows = max(1, all_rows)
-        return n / all_rows, (all_rows - n) / all_rows
+        n_held = 0 if held is None else held.target.placement.n_stored
+        share = n / max(1, n + n_held)
+        weighted = self.train_rows.target.weight is not None or fold is not None
+        rows = self._store(
+            self.train_rows, layout, int(memory * share), grows=True, weighted=weighted
+        )
+        others = None
+        if held is not None:
+            # Other rows may have missing values where the training rows have none.
+            everywhere = BinLayout(self.codings, [1] * layout.n_features)
+            weighted, rest = held.target.weight is not None, int(memory * (1 - share))
+            others = self._store(held, everywhere, rest, grows=False, weighted=weighted)
+        self._finish_reading()
+        return rows, others
 
     def _store(
-        self, rows: DatasetRows, layout: BinLayout, base: Vector, memory: int, *, grows: bool
+        self, rows: DatasetRows, layout: BinLayout, memory: int, *, grows: bool, weighted: bool
     ) -> StoredRows:
         """Return the rows in a store."""
         workers, target = self.context.workers, rows.target
@@ -231,7 +234,7 @@ class _StoredTrainer:
         widths = [
             layout.row_bytes,
             4 if target.classes is not None else 8,
-            0 if target.weight is None else 8,
+            8 if weighted else 0,
             8 * outputs,
             8 if outputs > 1 else 0,
             8 if grows or outputs == 1 else 0,
@@ -254,7 +257,6 @@ class _StoredTrainer:
         )
         scale = partial(scale_target, self.loss, self.scale)
         fill_store(store, rows, layout, scale, workers)
-        store.set_scores(workers, base)
         total, whole = target.total_weight()
         table = StoredTable(store, layout, whole, total, self.context.peers)
         return StoredRows(table, placement.n_stored)
@@ -268,30 +270,28 @@ class _StoredTrainer:
         if self.context.checkpoints is not None:
             self.context.checkpoints.rows_are_stored()
 
-    def _resume(self, ensemble: Any, stored: Sequence[StoredRows]) -> Rounds:
+    def _resume(self, stage: str, ensemble: Any, stored: Sequence[StoredRows]) -> Rounds:
         """Add the rounds of a checkpoint to the ensemble and to the scores; return them."""
-        checkpoints = self.context.checkpoints
-        rounds = None if checkpoints is None else checkpoints.load()
+        workers, checkpoints = self.context.workers, self.context.checkpoints
+        for rows in stored:
+            rows.table.store.set_scores(workers, ensemble.base)
+        rounds = None if checkpoints is None else checkpoints.load(stage)
         if rounds is None:
             return Rounds(0, [], [], [])
         for number, tree in enumerate(rounds.trees[: rounds.n * ensemble.trees_per_round]):
             ensemble.append(tree)
             grown, value = binned_tree(stored[0].table.layout, tree)
+            output = number % ensemble.trees_per_round
             for rows in stored:
-                rows.table.store.add_tree(
-                    self.context.workers,
-                    rows.table.layout,
-                    grown,
-                    value,
-                    number % ensemble.trees_per_round,
-                )
+                table = rows.table
+                table.store.add_tree(workers, table.layout, grown, value, output)
         return rounds
 
-    def _recipe(self, features: Any) -> BoundRecipe:
+    def _recipe(self) -> BoundRecipe:
         """Return the recipe of this fit: the store draws the rows of a round."""
         recipe, loss = self.spec.recipe, self.loss
         unit = 1.0 if loss.degree is None else self.scale.spread
-        rules = self.learner.learner(features, loss, unit, ()).rules
+        rules = self.learner.learner(self.data.features, loss, unit, ()).rules
         assert isinstance(recipe.sampling, RowFraction)
         return BoundRecipe(
             replace(recipe, sampling=RowFraction()),
@@ -304,19 +304,22 @@ class _StoredTrainer:
 
     def _boost(
         self,
-        features: Any,
+        stage: str,
         ensemble: Any,
         rows: StoredRows,
         valid: StoredRows | None,
-        before: Rounds,
+        folds: int | None = None,
     ) -> Monitor:
-        """Add rounds to the ensemble."""
+        """Add rounds to the ensemble, from the last one of a checkpoint on."""
         checkpoints, stopping = self.context.checkpoints, self.spec.stopping
+        before = self._resume(stage, ensemble, [rows, *([] if valid is None else [valid])])
 
         def save(progress: Progress) -> None:
             if checkpoints is not None:
+                # A copy: the trees after the best round are removed in the end.
+                trees = list(ensemble.trees)
                 losses = monitor.train_loss, monitor.valid_loss
-                checkpoints.save(Rounds(progress.round, ensemble.trees, *losses))
+                checkpoints.save(stage, Rounds(progress.round, trees, *losses))
 
         monitor = make_monitor(
             replace(stopping, callbacks=(*stopping.callbacks, save)),
@@ -324,12 +327,13 @@ class _StoredTrainer:
             self.scale,
             self.context,
             stops_early=valid is not None,
+            folds=folds,
             history=(before.train_loss[: before.n], before.valid_loss[: before.n]),
         )
-        last = 0 if self.data.one_class else self.spec.stopping.n_estimators
+        last = before.n if self.data.one_class or monitor.has_stopped else stopping.n_estimators
         try:
-            recipe, context = self._recipe(features), self.context
-            fit = Boosting(recipe, ensemble, rows, valid, context.workers, context.seed)
+            context = self.context
+            fit = Boosting(self._recipe(), ensemble, rows, valid, context.workers, context.seed)
             boost([fit], range(before.n, last), monitor)
         finally:
             monitor.close()
