@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,17 @@ def medians(entries: dict[str, list[Facts]]) -> dict[str, dict[str, float]]:
         }
         for name, turns in entries.items()
     }
+
+
+def package_versions(*more: str) -> dict[str, str]:
+    """Return the versions of the packages of the benchmarks of files, and of more packages."""
+    found = {}
+    for name in ("stagewise", "pyarrow", "lightgbm", "xgboost", *more):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # a build without GPU has another name
+            found[name] = version(f"{name}-cpu")
+    return found
 
 
 def quiet_line(foreign: float) -> str:

@@ -13,7 +13,6 @@ import argparse
 import json
 import sys
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ sys.path.insert(0, str(HERE.parent))
 
 import machine  # noqa: E402
 from page import page  # noqa: E402
-from turns import take_turns  # noqa: E402
+from turns import package_versions, take_turns  # noqa: E402
 
 PARTS = ("sums", "overhead", "fits")
 WORKERS = (2, 4)
@@ -99,16 +98,6 @@ def store(folder: Path, results: dict[str, Any]) -> None:
     (folder / "RESULTS.md").write_text(page(results))
 
 
-def versions() -> dict[str, str]:
-    found = {}
-    for name in ("stagewise", "dask", "distributed", "lightgbm", "xgboost"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:  # a build without GPU has another name
-            found[name] = version(f"{name}-cpu")
-    return found
-
-
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     add = parser.add_argument
@@ -137,7 +126,10 @@ def main() -> None:
         return
     path = args.out / "results.json"
     earlier = json.loads(path.read_text())["parts"] if path.exists() else {}
-    results = {"machine": machine.describe(versions()), "parts": earlier}
+    results = {
+        "machine": machine.describe(package_versions("dask", "distributed")),
+        "parts": earlier,
+    }
     measure(args, results)
     print(page(results))
 

@@ -37,6 +37,7 @@ from synthetic import FEATURES, TARGET, TEST_BLOCK, block_sizes, log_loss, make_
 from turns import (  # noqa: E402
     machine_line,
     medians,
+    package_versions,
     peak_memory,
     quiet_line,
     run_turn,
@@ -137,19 +138,6 @@ def measure(args: argparse.Namespace, top: Path) -> dict[str, Any]:
 def settings_of(args: argparse.Namespace) -> dict[str, Any]:
     keys = ("rows", "trees", "threads", "repeats", "cold")
     return {key: getattr(args, key) for key in keys}
-
-
-def versions() -> dict[str, str]:
-    from importlib.metadata import version
-
-    names = ("stagewise", "pyarrow", "lightgbm", "xgboost")
-    found = {}
-    for name in names:
-        try:
-            found[name] = version(name)
-        except ImportError:  # a build without GPU has another name
-            found[name] = version(f"{name}-cpu")
-    return found
 
 
 def limits_in_mb(results: dict[str, Any]) -> dict[str, str]:
@@ -257,7 +245,10 @@ def main() -> None:
         print(f"WARNING: the machine is busy ({doubt})", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="out-of-core-", dir=args.folder) as top:
         results = measure(args, Path(top))
-    results["settings"], results["machine"] = settings_of(args), machine.describe(versions())
+    results["settings"], results["machine"] = (
+        settings_of(args),
+        machine.describe(package_versions()),
+    )
     args.out.mkdir(exist_ok=True)
     (args.out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
     (args.out / "RESULTS.md").write_text(page(results))
