@@ -141,8 +141,3 @@ def machine_line(facts: Facts) -> str:
     """Return the processor and the versions in one line."""
     versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
     return f"{facts['processor']}, {facts['cores']} cores, {facts['memory']}; {versions}"
-
-
-def verdict(value: float, goal: float, *, least: bool = True) -> str:
-    """Return whether a goal is reached; least: at least the goal, otherwise at most."""
-    return "reached" if (value >= goal if least else value <= goal) else "**NOT REACHED**"

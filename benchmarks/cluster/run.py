@@ -20,7 +20,8 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 import machine  # noqa: E402
-from page import page  # noqa: E402
+from goals import goal_facts  # noqa: E402
+from page import find_goals, page  # noqa: E402
 from turns import package_versions, take_turns  # noqa: E402
 
 PARTS = ("sums", "overhead", "fits")
@@ -93,7 +94,8 @@ def settings_of(part: str, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def store(folder: Path, results: dict[str, Any]) -> None:
-    folder.mkdir(exist_ok=True)
+    results["goals"] = goal_facts(find_goals(results))
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
     (folder / "RESULTS.md").write_text(page(results))
 

@@ -24,6 +24,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 import machine  # noqa: E402
+from goals import Goal, goal_facts, goal_table  # noqa: E402
 from synthetic import FEATURES, NAMES, TEST_BLOCK, block_sizes, make_block  # noqa: E402
 from turns import (  # noqa: E402
     machine_line,
@@ -32,7 +33,6 @@ from turns import (  # noqa: E402
     peak_memory,
     quiet_line,
     take_turns,
-    verdict,
 )
 
 TREES, LEAVES = 100, 31
@@ -247,27 +247,28 @@ def page(results: dict[str, Any]) -> str:
         lines.append(
             f"| {LABELS[name]} | {m['seconds']:.2f} | {speed:.2f} | {ratio} | {m['peak_mb']:.0f} |"
         )
-    return "\n".join([*lines, "", *goals(own)]) + "\n"
+    return "\n".join([*lines, "", bound_line(own), "", *goal_table(find_goals(own))]) + "\n"
 
 
-def goals(own: dict[str, dict[str, float]]) -> list[str]:
-    """Return what bounds the time, and the verdict of the goal."""
-    lines = []
+def bound_line(own: dict[str, dict[str, float]]) -> str:
+    """Return what bounds the time."""
+    if not {"decoding", "memory", "stagewise"} <= own.keys():
+        return ""
+    decoding, model, total = (own[n]["seconds"] for n in ("decoding", "memory", "stagewise"))
+    bound = "decoding" if decoding >= model else "**the model**"
+    return (
+        f"Decoding alone {decoding:.2f} s, the model alone {model:.2f} s, both {total:.2f} s: "
+        f"bound by {bound}; both ÷ decoding alone {total / decoding:.2f}."
+    )
+
+
+def find_goals(own: dict[str, dict[str, float]]) -> list[Goal]:
+    """Return the goals that were measured."""
     times = {name: m["seconds"] for name, m in own.items()}
-    if {"decoding", "memory", "stagewise"} <= times.keys():
-        decoding, model, total = times["decoding"], times["memory"], times["stagewise"]
-        bound = "decoding" if decoding >= model else "**the model**"
-        lines.append(
-            f"Decoding alone {decoding:.2f} s, the model alone {model:.2f} s, both {total:.2f} s: "
-            f"bound by {bound}; both ÷ decoding alone {total / decoding:.2f}."
-        )
     known = [times[name] for name in PEERS if name in times]
-    if known and "stagewise" in times:
-        ratio = min(known) / times["stagewise"]
-        lines.append(
-            f"Goal of {GOAL:g} times the fastest loop: {ratio:.1f}, {verdict(ratio, GOAL)}."
-        )
-    return "\n\n".join(lines).splitlines()
+    if not known or "stagewise" not in times:
+        return []
+    return [Goal("the fastest loop of a peer ÷ ours", GOAL, min(known) / times["stagewise"])]
 
 
 def parse() -> argparse.Namespace:
@@ -302,7 +303,8 @@ def main() -> None:
     keys = ("rows", "files", "threads", "repeats")
     results["settings"] = {key: getattr(args, key) for key in keys}
     results["machine"] = machine.describe(package_versions())
-    args.out.mkdir(exist_ok=True)
+    results["goals"] = goal_facts(find_goals(medians(results["entries"])))
+    args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
     (args.out / "RESULTS.md").write_text(page(results))
     print(page(results))
