@@ -72,16 +72,14 @@ def take_turns(
     before: Callable[[], None] = lambda: None,
     time_limit: float = 3600.0,
 ) -> dict[str, Any]:
-    """Run each contender `repeats` times; return the turns, and the share others had of the cores.
-
-    Each round begins with another contender.
+    """Run each contender in each round; return the turns, and the share others had of the cores.
 
     Parameters
     ----------
     names : sequence of str
         The contenders.
     repeats : int
-        The rounds.
+        The rounds; each begins with another contender.
     argv : callable
         Returns the arguments of a turn, from the script on.
     before : callable

@@ -44,8 +44,8 @@ from stagewise.cluster.exchange import DIRECT_SUM_BYTES  # noqa: E402
 ROWS = (10**8, 10**9, 10**10)
 MACHINES = (1, 8, 64, 512)
 BEGIN, END = "<!-- begin of the tables of model.py -->", "<!-- end of the tables of model.py -->"
-ROW_BYTES = FEATURES + 28
-"""In a store: codes, target, score, gradients, row lists."""
+ROW_BYTES = 32 + 24
+"""In a store: codes (28, padded), target, score, gradients, row lists."""
 
 
 @dataclass(frozen=True)

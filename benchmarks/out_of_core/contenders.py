@@ -1,7 +1,7 @@
 """The libraries that train from Parquet files, each in its own best way.
 
-A contender starts the clock when its library is imported, and returns a function of features that
-predicts the probability of class 1.
+A contender starts the clock when its library is imported, and returns a function of an Arrow table
+that predicts the probability of class 1.
 """
 
 from __future__ import annotations
@@ -18,8 +18,16 @@ from synthetic import NAMES, TARGET
 from turns import peak_memory
 
 LEAVES, BINS, LEARNING_RATE, MIN_ROWS = 31, 255, 0.1, 20
+LIGHTGBM = {
+    "objective": "binary",
+    "num_leaves": LEAVES,
+    "learning_rate": LEARNING_RATE,
+    "min_data_in_leaf": MIN_ROWS,
+    "max_bin": BINS,
+    "verbosity": -1,
+}
 
-Predict = Callable[[np.ndarray], Any]
+Predict = Callable[[Any], np.ndarray]
 
 
 class Clock:
@@ -109,7 +117,7 @@ def fit_stagewise(job: Job, clock: Clock, *, in_memory: bool) -> Predict:
         model.fit(table.select(NAMES), table.column(TARGET).to_numpy())
     else:
         model.fit(data)
-    return lambda X: model.predict_proba(X)[:, 1]
+    return lambda rows: model.predict_proba(rows.select(NAMES))[:, 1]
 
 
 def fit_xgboost(job: Job, clock: Clock, *, growth: dict[str, Any]) -> Predict:
@@ -146,7 +154,7 @@ def fit_xgboost(job: Job, clock: Clock, *, growth: dict[str, Any]) -> Predict:
         }
         model = xgb.train(settings | growth, data, num_boost_round=job.trees)
         del data
-    return model.inplace_predict
+    return lambda rows: model.inplace_predict(read_features(rows))
 
 
 def fit_lightgbm(job: Job, clock: Clock) -> Predict:
@@ -178,19 +186,12 @@ def fit_lightgbm(job: Job, clock: Clock) -> Predict:
     clock.start()
     targets = [pq.read_table(path, columns=[TARGET]).column(TARGET) for path in job.files]
     y = np.concatenate([target.to_numpy() for target in targets])
-    settings = {
-        "objective": "binary",
-        "num_leaves": LEAVES,
-        "learning_rate": LEARNING_RATE,
-        "min_data_in_leaf": MIN_ROWS,
-        "max_bin": BINS,
-        "num_threads": job.threads,
-        "verbosity": -1,
-    }
+    settings = LIGHTGBM | {"num_threads": job.threads}
     data = lgb.Dataset([Rows(path) for path in job.files], label=y, params=settings)
     data.construct()
     clock.start_rounds()
-    return lgb.train(settings, data, num_boost_round=job.trees).predict
+    model = lgb.train(settings, data, num_boost_round=job.trees)
+    return lambda rows: model.predict(read_features(rows))
 
 
 class HeldGroup:

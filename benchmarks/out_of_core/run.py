@@ -31,7 +31,6 @@ from contenders import (  # noqa: E402
     fit_lightgbm,
     fit_stagewise,
     fit_xgboost,
-    read_features,
 )
 from goals import Goal, goal_facts, goal_table  # noqa: E402
 from synthetic import FEATURES, TARGET, TEST_BLOCK, block_sizes, log_loss, make_arrow  # noqa: E402
@@ -46,8 +45,8 @@ from turns import (  # noqa: E402
 )
 
 FILE_ROWS, GROUP_ROWS, TEST_ROWS = 1_000_000, 250_000, 200_000
-STORE_BYTES = FEATURES + 4 + 8 + 8 + 4
-"""What a store has for each row: codes, target, score, gradients, row lists."""
+STORE_BYTES = 32 + 4 + 8 + 8 + 4
+"""What a store has for each row: codes (28, padded), target, score, gradients, row lists."""
 LEAST_LIMIT = 128 * 2**20
 DEPTH_WISE = {"grow_policy": "depthwise", "max_depth": 5}
 BEST_FIRST = {"grow_policy": "lossguide", "max_depth": 0, "max_leaves": LEAVES}
@@ -92,7 +91,7 @@ def run_child(name: str, job: Job) -> dict[str, float]:
     predict = CONTENDERS[name](job, clock)
     facts = clock.seconds() | {"peak_mb": peak_memory(), "imported_mb": clock.imported_mb}
     table = pq.read_table(job.folder.parent / "test")
-    loss = log_loss(table.column(TARGET).to_numpy(), predict(read_features(table)))
+    loss = log_loss(table.column(TARGET).to_numpy(), predict(table))
     return facts | {"log_loss": loss}
 
 
