@@ -79,8 +79,8 @@ class Constants:
     ----------
     exchange : Exchange
         On the loopback interface, by protocol.
-    cell : float
-        Core seconds per row, feature and tree.
+    cell, local_cell : float
+        Core seconds per row, feature and tree, on a cluster and in one process.
     search : float
         Core seconds per tree that do not depend on the rows.
     sums, few_sums : sequence of (int, float)
@@ -89,6 +89,7 @@ class Constants:
 
     exchange: dict[str, Exchange]
     cell: float
+    local_cell: float
     search: float
     sums: Sequence[tuple[int, float]]
     few_sums: Sequence[tuple[int, float]]
@@ -158,6 +159,7 @@ def find_constants(results: dict[str, Any]) -> Constants:
         for name, turns in parts["fits"]["entries"].items()
         if name.startswith("stagewise-tcp-2-")
     )
+    local = medians(parts["fits"]["entries"])["local-tcp-2-array"]
     few_rows = parts["overhead"]["settings"]["rows_per_rank"]
     many_rows = parts["fits"]["settings"]["rows"] / 2
     own = [medians({"": turns})[""] for turns in (few, many)]
@@ -166,6 +168,7 @@ def find_constants(results: dict[str, Any]) -> Constants:
     return Constants(
         {each: fit_exchange(parts["sums"], each, cores) for each in sorted(protocols)},
         cell,
+        1e-3 * local["tree_ms"] * local["threads"] / (2 * many_rows) / FEATURES,
         max(0.0, times[0] - few_rows * FEATURES * cell),
         many[0]["sizes"],
         few[0]["sizes"],
@@ -243,6 +246,7 @@ def constant_lines(constants: Constants, machine: Machine) -> list[str]:
         "| constant | value |",
         "|---|---|",
         f"| c, per row, feature and tree | {1e9 * constants.cell:.2f} ns of a core |",
+        f"| the same in one process | {1e9 * constants.local_cell:.2f} ns of a core |",
         f"| S, search per tree | {1e3 * constants.search:.1f} ms of a core |",
         f"| sums per tree | {sum(n for _, n in constants.sums):.1f} |",
         f"| bytes of all of them | {sum(b * n for b, n in constants.sums) / 1e6:.2f} MB |",
