@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +205,7 @@ CONTENDERS: dict[str, Callable[[Path, int], Callable[[], Any]]] = {
 
 def run_child(name: str, folder: Path, threads: int) -> None:
     """Measure one contender in this process, and print seconds and peak memory as JSON."""
+    import_module("pyarrow.parquet")  # all need it; it is not timed
     run = CONTENDERS[name](folder, threads)
     start = time.perf_counter()
     run()
