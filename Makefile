@@ -21,10 +21,10 @@ EXTRAS   := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))[
 	print(*p["dependencies"], *sum((p["optional-dependencies"][e] for e in sys.argv[1:]), []), sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test accuracy accuracy-tuned explain scoring bench out-of-core stubs structure figures cluster sanitize oom fuzz format clean
+.PHONY: help setup build demo test accuracy accuracy-tuned explain scoring bench bench-large out-of-core cluster-bench cluster-model stubs structure figures cluster sanitize oom fuzz format clean
 
 help: ## say what can be typed here
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY) ## make .venv with everything needed to build and test
 
@@ -56,6 +56,15 @@ scoring: $(BENCH)/.installed ## measure predictions of Parquet files against the
 
 out-of-core: $(BENCH)/.installed ## measure training from files against the peers (OUT_OF_CORE_ARGS)
 	$(BENCH)/bin/python benchmarks/out_of_core/run.py $(OUT_OF_CORE_ARGS)
+
+cluster-bench: $(BENCH)/.installed ## measure training on a Dask cluster against the peers (CLUSTER_BENCH_ARGS)
+	$(BENCH)/bin/python benchmarks/cluster/run.py $(CLUSTER_BENCH_ARGS)
+
+cluster-model: $(BENCH)/.installed ## write the cost model of docs/cluster.md from the figures of cluster-bench
+	$(BENCH)/bin/python benchmarks/cluster/model.py --write docs/cluster.md $(CLUSTER_MODEL_ARGS)
+
+bench-large: scoring out-of-core cluster-bench cluster-model ## the three benchmarks of files and clusters, then the page of bench
+	$(BENCH)/bin/python benchmarks/run.py --report-only
 
 bench: $(BENCH)/.installed ## measure against the peers and write benchmarks/RESULTS.md
 	$(BENCH)/bin/python benchmarks/run.py $(BENCH_ARGS)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cases import CASES, Case
+from goals import larger_lines
 from machine import QUIET_FOREIGN
 from peers import OURS
 
@@ -77,6 +78,12 @@ learned (some losses of some libraries diverge) and does not count as the fastes
 |---|---|---|---|---|
 {goals}
 
+## Files and clusters
+
+`make bench-large` measures these, each with a page of its own.
+
+{larger}
+
 ## Figures
 
 {details}"""
@@ -93,6 +100,7 @@ def write_page(results: dict[str, Any], folder: Path) -> None:
     page = PAGE.format(
         machine=_machine(results["machine"]),
         goals="\n".join(line for case, result in known for line in _goal_lines(case, result)),
+        larger=larger_lines(folder),
         details="\n".join(_details(case, result) for case, result in known),
     )
     (folder / "RESULTS.md").write_text(page)

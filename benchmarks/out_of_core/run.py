@@ -1,225 +1,255 @@
 """Measure training from Parquet files against the peers (what ``make out-of-core`` runs).
 
 A seeded table is written as Parquet files. Stagewise trains on it in memory, and from the files
-with a memory limit of a quarter of what its rows need; XGBoost from an ``ExtMemQuantileDMatrix``
-and LightGBM from a ``Sequence``, both of which read the same files. All have 100 trees of about 31
-leaves and 255 bins. Every turn is a process of its own; the time is that of the whole fit, reading
-included.
+with memory limits; XGBoost from an ``ExtMemQuantileDMatrix``, LightGBM from a ``Sequence``, both of
+which read the same files. The first turn measures the memory that the fit in memory needs. Every
+turn is a process of its own; the time is that of the whole fit, reading included.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import resource
-import statistics
-import subprocess
+import os
 import sys
 import tempfile
-import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 import machine  # noqa: E402
+from contenders import (  # noqa: E402
+    BINS,
+    LEAVES,
+    Clock,
+    Job,
+    Predict,
+    fit_lightgbm,
+    fit_stagewise,
+    fit_xgboost,
+)
+from goals import Goal, goal_facts, goal_table  # noqa: E402
+from synthetic import FEATURES, TARGET, TEST_BLOCK, block_sizes, log_loss, make_arrow  # noqa: E402
+from turns import (  # noqa: E402
+    machine_line,
+    medians,
+    package_versions,
+    peak_memory,
+    quiet_line,
+    run_turn,
+    take_turns,
+)
 
-FEATURES, LEAVES, BINS = 28, 31, 255
-FILE_ROWS, GROUP_ROWS = 1_000_000, 250_000
-ROW_BYTES = FEATURES + 8 + 4 + 8 + 8 + 4
-"""Of a store: codes, slots, target, score, row lists; the limit is a quarter of this per row."""
-NAMES = [f"f{j}" for j in range(FEATURES)]
+FILE_ROWS, GROUP_ROWS, TEST_ROWS = 1_000_000, 250_000, 200_000
+STORE_BYTES = 32 + 4 + 8 + 8 + 4
+"""What a store has for each row: codes (28, padded), target, score, gradients, row lists."""
+LEAST_LIMIT = 128 * 2**20
+DEPTH_WISE = {"grow_policy": "depthwise", "max_depth": 5}
+BEST_FIRST = {"grow_policy": "lossguide", "max_depth": 0, "max_leaves": LEAVES}
+
+Fit = Callable[[Job, Clock], Predict]
+CONTENDERS: dict[str, Fit] = {
+    "memory": partial(fit_stagewise, in_memory=True),
+    "limited": partial(fit_stagewise, in_memory=False),
+    "strict": partial(fit_stagewise, in_memory=False),
+    "xgboost": partial(fit_xgboost, growth=DEPTH_WISE),
+    "xgboost-best-first": partial(fit_xgboost, growth=BEST_FIRST),
+    "lightgbm": fit_lightgbm,
+}
 LABELS = {
-    "memory": "Stagewise, rows in memory",
-    "limited": "**Stagewise**, from files, a quarter of the memory",
-    "dataset": "Stagewise, from files, without a limit",
-    "xgboost": "XGBoost, `ExtMemQuantileDMatrix`, depth-wise",
+    "memory": "Stagewise, in memory",
+    "limited": "**Stagewise**, from files, limit {limited}",
+    "strict": "**Stagewise**, from files, limit {strict}",
+    "xgboost": "XGBoost, `ExtMemQuantileDMatrix`, depth-wise (32 leaves)",
+    "xgboost-best-first": "XGBoost, `ExtMemQuantileDMatrix`, best-first",
     "lightgbm": "LightGBM, `Sequence`",
 }
+GOALS = {"xgboost": ("XGBoost", 3.0), "lightgbm": ("LightGBM", 2.0)}
+LIMIT_KINDS = {"limited": "¼ of the fit in memory", "strict": "¼ of the codes and state"}
+MEMORY_GOAL = 2.0
 
 
-def write_table(folder: Path, n_rows: int) -> None:
-    """Write the rows, one million to a file."""
-    import pyarrow as pa
+def write_table(folder: Path, first_block: int, n_rows: int) -> None:
+    """Write the rows, at most one million to a file."""
     import pyarrow.parquet as pq
 
-    for number, first in enumerate(range(0, n_rows, FILE_ROWS)):
-        rng, n = np.random.default_rng(number), min(FILE_ROWS, n_rows - first)
-        X = rng.standard_normal((FEATURES, n), dtype=np.float32)
-        score = X[0] * X[1] + np.sin(3 * X[2]) + X[3] - 0.5 * X[4] ** 2 + 0.3 * X[5:10].sum(axis=0)
-        y = (score + rng.standard_normal(n, dtype=np.float32) > 0).astype(np.int8)
-        table = pa.table(dict(zip(NAMES, X, strict=True)) | {"y": y})
+    folder.mkdir()
+    for number, size in enumerate(block_sizes(n_rows, -(-n_rows // FILE_ROWS))):
+        table = make_arrow(first_block + number, size)
         pq.write_table(table, folder / f"{number:04d}.parquet", row_group_size=GROUP_ROWS)
 
 
-def files_of(folder: Path) -> list[Path]:
-    """Return the files in row order."""
-    return sorted(folder.glob("*.parquet"))
-
-
-def read_part(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Return the features and the target of a file."""
+def run_child(name: str, job: Job) -> dict[str, float]:
+    """Train once; return times, the peak memory and the loss of new rows."""
     import pyarrow.parquet as pq
 
-    table = pq.read_table(path)
-    return np.column_stack([table.column(n).to_numpy() for n in NAMES]), table.column(
-        "y"
-    ).to_numpy()
+    clock = Clock()
+    predict = CONTENDERS[name](job, clock)
+    facts = clock.seconds() | {"peak_mb": peak_memory(), "imported_mb": clock.imported_mb}
+    table = pq.read_table(job.folder.parent / "test")
+    loss = log_loss(table.column(TARGET).to_numpy(), predict(table))
+    return facts | {"log_loss": loss}
 
 
-# --- contenders -------------------------------------------------------------------------------
+def drop_from_cache(folder: Path) -> None:
+    """Remove the files from the page cache."""
+    for path in folder.glob("*.parquet"):
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def fit_stagewise(folder: Path, trees: int, limit: int | None) -> Callable[[np.ndarray], Any]:
-    """Train from the files; limit: bytes, 0: in memory."""
-    import stagewise
-
-    model = stagewise.GradientBoostingClassifier(n_estimators=trees, learning_rate=0.1)
-    data = stagewise.read_parquet(folder, target="y", memory_limit=limit or None)
-    if limit == 0:
-        table = data.to_table()
-        model.fit(table.select(list(data.features)), table.column("y").to_numpy())
-    else:
-        model.fit(data)
-    return lambda X: model.predict_proba(X)[:, 1]
+def child_argv(
+    args: argparse.Namespace, folder: Path, limits: dict[str, int], name: str
+) -> list[str]:
+    argv = [__file__, "--child", name, "--folder", str(folder), "--trees", str(args.trees)]
+    argv += ["--threads", str(args.threads)]
+    return argv + (["--limit", str(limits[name])] if name in limits else [])
 
 
-def fit_xgboost(folder: Path, trees: int) -> Callable[[np.ndarray], Any]:
-    """Train from pages on disk."""
-    import xgboost as xgb
-
-    class Files(xgb.DataIter):
-        def __init__(self) -> None:
-            self.at = 0
-            self.cache = tempfile.TemporaryDirectory()
-            super().__init__(cache_prefix=str(Path(self.cache.name) / "pages"))
-
-        def next(self, input_data: Callable[..., None]) -> bool:
-            if self.at == len(files_of(folder)):
-                return False
-            X, y = read_part(files_of(folder)[self.at])
-            input_data(data=X, label=y)
-            self.at += 1
-            return True
-
-        def reset(self) -> None:
-            self.at = 0
-
-    files = Files()  # the folder of its pages lives as long as it does
-    data = xgb.ExtMemQuantileDMatrix(files, max_bin=BINS + 1)
-    settings = {
-        "objective": "binary:logistic",
-        "tree_method": "hist",
-        "max_bin": BINS + 1,
-        "max_depth": 5,
-        "learning_rate": 0.1,
+def measure(args: argparse.Namespace, top: Path) -> dict[str, Any]:
+    """Write the table, find the limits and run the contenders."""
+    folder = top / "train"
+    write_table(folder, 0, args.rows)
+    write_table(top / "test", TEST_BLOCK, TEST_ROWS)
+    os.environ["TMPDIR"] = str(top)  # pages of XGBoost and our file are on the same disk
+    needed = run_turn(child_argv(args, folder, {}, "memory"), args.time_limit)
+    if needed is None:
+        raise SystemExit("The fit in memory failed, so there is no limit to choose.")
+    limits = {
+        "limited": max(LEAST_LIMIT, int(needed["peak_mb"] * 2**20) // 4),
+        "strict": max(LEAST_LIMIT, args.rows * STORE_BYTES // 4),
     }
-    model = xgb.train(settings, data, num_boost_round=trees)
-    del data, files
-    return lambda X: model.predict(xgb.DMatrix(X))
+    print(f"in memory: {needed}; limits: {limits}", file=sys.stderr)
+    before = partial(drop_from_cache, folder) if args.cold else lambda: None
+    argv = partial(child_argv, args, folder, limits)
+    results = take_turns(
+        args.contenders, args.repeats, argv, before=before, time_limit=args.time_limit
+    )
+    results["needed"], results["limits"] = needed, limits
+    results["bytes_of_files"] = sum(path.stat().st_size for path in folder.glob("*.parquet"))
+    return results
 
 
-def fit_lightgbm(folder: Path, trees: int) -> Callable[[np.ndarray], Any]:
-    """Train from sequences of rows, one per file."""
-    import lightgbm as lgb
-    import pyarrow.parquet as pq
-
-    class Rows(lgb.Sequence):
-        batch_size = 65_536
-
-        def __init__(self, path: Path) -> None:
-            self.path, self.X = path, np.empty((0, 0))
-            self.n = pq.ParquetFile(path).metadata.num_rows
-
-        def __getitem__(self, rows: Any) -> np.ndarray:
-            if not len(self.X):
-                self.X = read_part(self.path)[0]
-            found = self.X[rows].astype(np.float64)  # it refuses others
-            if isinstance(rows, slice) and rows.stop is not None and rows.stop >= self.n:
-                self.X = np.empty((0, 0))
-            return found
-
-        def __len__(self) -> int:
-            return self.n
-
-    targets = [pq.read_table(path, columns=["y"]).column("y") for path in files_of(folder)]
-    y = np.concatenate([target.to_numpy() for target in targets])
-    data = lgb.Dataset([Rows(path) for path in files_of(folder)], label=y, params={"max_bin": BINS})
-    settings = {
-        "objective": "binary",
-        "num_leaves": LEAVES,
-        "learning_rate": 0.1,
-        "max_bin": BINS,
-        "verbosity": -1,
-    }
-    return lgb.train(settings, data, num_boost_round=trees).predict
+def settings_of(args: argparse.Namespace) -> dict[str, Any]:
+    keys = ("rows", "trees", "threads", "repeats", "cold")
+    return {key: getattr(args, key) for key in keys}
 
 
-def run_one(name: str, folder: Path, trees: int, n_rows: int) -> dict[str, float]:
-    """Train once; return the time, the peak memory and the loss of new rows."""
-    start = time.perf_counter()
-    if name in ("memory", "limited", "dataset"):
-        quarter = max(n_rows * ROW_BYTES // 4, 128 * 2**20)
-        predict = fit_stagewise(folder, trees, {"memory": 0, "limited": quarter}.get(name))
-    else:
-        predict = {"xgboost": fit_xgboost, "lightgbm": fit_lightgbm}[name](folder, trees)
-    seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    X, y = read_part(files_of(folder.parent / "test")[0])
-    p = np.clip(predict(X), 1e-9, 1 - 1e-9)
-    loss = -float(np.mean(y * np.log(p) + (1 - y) * np.log(1 - p)))
-    return {"seconds": seconds, "peak_mb": peak, "log_loss": loss}
+def limits_in_mb(results: dict[str, Any]) -> dict[str, str]:
+    return {name: f"{limit / 2**20:.0f} MB" for name, limit in results["limits"].items()}
+
+
+def about(results: dict[str, Any]) -> str:
+    """Return how the figures were measured."""
+    settings, mb = results["settings"], limits_in_mb(results)
+    cache = (
+        "were dropped from the page cache before each turn"
+        if settings["cold"]
+        else "were just written, so they are in the page cache as far as memory permits"
+    )
+    return (
+        f"Written by `make out-of-core`; edits are overwritten. {settings['rows']:,} rows × "
+        f"{FEATURES} float32 ({results['bytes_of_files'] / 1e9:.2f} GB of Parquet), "
+        f"{settings['trees']} trees of {LEAVES} leaves, {BINS} bins, {settings['threads']} "
+        f"threads; medians of {settings['repeats']} interleaved turns. The fit in memory needs "
+        f"{results['needed']['peak_mb']:.0f} MB; a quarter of it is the limit of one contender "
+        f"({mb['limited']}), a quarter of the codes and the state of the rows that of another "
+        f"({mb['strict']}). The files {cache}. The file of Stagewise and the pages of XGBoost are "
+        "written and read through the page cache."
+    )
+
+
+def page(results: dict[str, Any]) -> str:
+    """Return RESULTS.md."""
+    own, mb = medians(results["entries"]), limits_in_mb(results)
+    lines = [
+        "# Training from Parquet files",
+        "",
+        about(results),
+        "",
+        quiet_line(results["foreign"]),
+        "",
+        machine_line(results["machine"]),
+        "",
+        (
+            "Times in seconds; the rounds are boosting alone. Peak memory of the process in MB: "
+            "resident, beyond that of the imported libraries, and without pages of files."
+        ),
+        "",
+        (
+            "| | whole fit | rounds | time ÷ in memory | resident | beyond imports | anonymous | "
+            "log loss |"
+        ),
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    base = own.get("memory", {}).get("seconds", float("nan"))
+    for name, m in own.items():
+        lines.append(
+            f"| {LABELS[name].format(**mb)} | {m['seconds']:.1f} | {m['rounds_seconds']:.1f} | "
+            f"{m['seconds'] / base:.2f} | {m['peak_mb']:.0f} | "
+            f"{m['peak_mb'] - m['imported_mb']:.0f} | {m['anonymous_mb']:.0f} | "
+            f"{m['log_loss']:.5f} |"
+        )
+    return "\n".join([*lines, "", *goal_table(find_goals(own))]) + "\n"
+
+
+def find_goals(own: dict[str, dict[str, float]]) -> list[Goal]:
+    """Return the goals of both limits; of XGBoost's two ways the faster one counts."""
+    goals = []
+    for limit, kind in LIMIT_KINDS.items():
+        if limit not in own:
+            continue
+        seconds = own[limit]["seconds"]
+        if "memory" in own:
+            ratio = seconds / own["memory"]["seconds"]
+            goals.append(Goal(f"time ÷ in memory, limit {kind}", MEMORY_GOAL, ratio, least=False))
+        for library, (name, goal) in GOALS.items():
+            times = [m["seconds"] for key, m in own.items() if key.startswith(library)]
+            if times:
+                goals.append(Goal(f"{name} ÷ ours, limit {kind}", goal, min(times) / seconds))
+    return goals
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--rows", type=int, default=20_000_000)
+    parser.add_argument("--trees", type=int, default=50)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=len(machine.usable_cpus()))
+    parser.add_argument("--contenders", nargs="+", default=list(CONTENDERS), choices=CONTENDERS)
+    parser.add_argument("--folder", type=Path, help="for the table (default: a temporary one)")
+    parser.add_argument("--cold", action="store_true", help="files are read from the disk")
+    parser.add_argument("--time-limit", type=float, default=1800.0, help="of a turn, in seconds")
+    parser.add_argument("--out", type=Path, default=HERE, help="where the results are written")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--limit", type=int, help=argparse.SUPPRESS)
+    return parser.parse_args()
 
 
 def main() -> None:
-    """Write the table, run the contenders in turn, and print the medians."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=20_000_000)
-    parser.add_argument("--trees", type=int, default=100)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--contenders", nargs="+", default=list(LABELS))
-    parser.add_argument("--folder", type=Path, help="for the table (default: a temporary one)")
-    parser.add_argument("--one", nargs=2, metavar=("NAME", "FOLDER"), help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.one:
-        print(json.dumps(run_one(args.one[0], Path(args.one[1]), args.trees, args.rows)))
+    args = parse()
+    if args.child:
+        job = Job(args.folder, args.trees, args.threads, args.limit)
+        print(json.dumps(run_child(args.child, job)))
         return
-    with tempfile.TemporaryDirectory(dir=args.folder) as top:
-        folder, test = Path(top) / "train", Path(top) / "test"
-        folder.mkdir()
-        test.mkdir()
-        write_table(folder, args.rows)
-        write_table(test, 200_000)
-        found: dict[str, list[dict[str, float]]] = {name: [] for name in args.contenders}
-        for _ in range(args.repeats):
-            for name in args.contenders:
-                command = [sys.executable, __file__, "--one", name, str(folder)]
-                command += ["--rows", str(args.rows), "--trees", str(args.trees)]
-                done = subprocess.run(command, capture_output=True, text=True, check=True)
-                found[name].append(json.loads(done.stdout.splitlines()[-1]))
-                print(name, found[name][-1], file=sys.stderr, flush=True)
-    print_table(found, args)
-
-
-def print_table(found: dict[str, list[dict[str, float]]], args: argparse.Namespace) -> None:
-    """Print the medians, and the time of the others divided by that of the limited fit."""
-    about = machine.describe({})
-    print(f"{args.rows:,} rows × {FEATURES}, {args.trees} trees; {json.dumps(about)}\n")
-    print("| | seconds | ÷ limited | peak memory, MB | log loss |\n|---|---|---|---|---|")
-    medians = {
-        name: {key: statistics.median(r[key] for r in runs) for key in runs[0]}
-        for name, runs in found.items()
-    }
-    base = medians.get("limited", next(iter(medians.values())))["seconds"]
-    for name, own in medians.items():
-        print(
-            f"| {LABELS[name]} | {own['seconds']:.1f} | {own['seconds'] / base:.2f} | "
-            f"{own['peak_mb']:.0f} | {own['log_loss']:.5f} |"
-        )
+    for doubt in machine.check_quiet(load_too=True):
+        print(f"WARNING: the machine is busy ({doubt})", file=sys.stderr)
+    with tempfile.TemporaryDirectory(prefix="out-of-core-", dir=args.folder) as top:
+        results = measure(args, Path(top))
+    results["settings"], results["machine"] = (
+        settings_of(args),
+        machine.describe(package_versions()),
+    )
+    results["goals"] = goal_facts(find_goals(medians(results["entries"])))
+    args.out.mkdir(parents=True, exist_ok=True)
+    (args.out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    (args.out / "RESULTS.md").write_text(page(results))
+    print(page(results))
 
 
 if __name__ == "__main__":

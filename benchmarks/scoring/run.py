@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
-import statistics
-import subprocess
+import os
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +25,21 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 import machine  # noqa: E402
+from goals import Goal, goal_facts, goal_table  # noqa: E402
+from synthetic import FEATURES, NAMES, TEST_BLOCK, block_sizes, make_block  # noqa: E402
+from turns import (  # noqa: E402
+    machine_line,
+    medians,
+    package_versions,
+    peak_memory,
+    quiet_line,
+    take_turns,
+)
 
-FEATURES, TREES, LEAVES = 28, 100, 31
+TREES, LEAVES = 100, 31
 TRAINING_ROWS = 100_000
 GROUP_ROWS = 1_000_000
 BATCH_ROWS = 1 << 16
-SEED = 1
 GOAL = 3.0
 
 LABELS = {
@@ -50,25 +58,16 @@ PEERS = ("lightgbm", "lightgbm-numpy", "xgboost", "xgboost-dmatrix")
 # --- the table and the models -----------------------------------------------------------------
 
 
-def make_rows(rng: np.random.Generator, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return float32 features and a binary target with interactions and noise."""
-    X = rng.standard_normal((FEATURES, n_rows), dtype=np.float32)
-    score = X[0] * X[1] + np.sin(3 * X[2]) + X[3] - 0.5 * X[4] ** 2 + 0.3 * X[5:10].sum(axis=0)
-    return X, (score + rng.standard_normal(n_rows, dtype=np.float32) > 0).astype(np.int64)
-
-
 def write_table(folder: Path, n_rows: int, n_files: int) -> None:
-    """Write the files, and the models that are trained on the first rows."""
+    """Write the files, and the models that are trained on other rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rng, names = np.random.default_rng(SEED), [f"f{j}" for j in range(FEATURES)]
-    X, y = make_rows(rng, TRAINING_ROWS)
-    train_models(folder, pa.table(list(X), names=names), y)
-    for place in range(n_files):
-        size = n_rows // n_files + (place < n_rows % n_files)
-        table = pa.table(list(make_rows(rng, size)[0]), names=names)
-        pq.write_table(table, folder / f"part-{place:03}.parquet", row_group_size=GROUP_ROWS)
+    X, y = make_block(TEST_BLOCK, TRAINING_ROWS)
+    train_models(folder, pa.table(list(X), names=NAMES), y)
+    for number, size in enumerate(block_sizes(n_rows, n_files)):
+        table = pa.table(list(make_block(number, size)[0]), names=NAMES)
+        pq.write_table(table, folder / f"part-{number:03}.parquet", row_group_size=GROUP_ROWS)
 
 
 def train_models(folder: Path, table: Any, y: np.ndarray) -> None:
@@ -92,8 +91,7 @@ def train_models(folder: Path, table: Any, y: np.ndarray) -> None:
 
         params = {"objective": "binary:logistic", "tree_method": "hist", "eta": 0.1}
         params |= {"grow_policy": "lossguide", "max_leaves": LEAVES, "max_depth": 0}
-        names = table.column_names
-        data = xgboost.QuantileDMatrix(X, y, feature_names=names)
+        data = xgboost.QuantileDMatrix(X, y, feature_names=NAMES)
         xgboost.train(params, data, TREES).save_model(folder / "model.ubj")
     except ImportError as error:
         print(f"left out xgboost: {error}")
@@ -207,6 +205,7 @@ CONTENDERS: dict[str, Callable[[Path, int], Callable[[], Any]]] = {
 
 def run_child(name: str, folder: Path, threads: int) -> None:
     """Measure one contender in this process, and print seconds and peak memory as JSON."""
+    import_module("pyarrow.parquet")  # all need it; it is not timed
     run = CONTENDERS[name](folder, threads)
     start = time.perf_counter()
     run()
@@ -214,90 +213,67 @@ def run_child(name: str, folder: Path, threads: int) -> None:
     print(json.dumps({"seconds": seconds, "peak_mb": peak_memory()}))
 
 
-def peak_memory() -> float:
-    """Return the peak memory of this process in MB.
-
-    `getrusage` would also count the process that started this one.
-    """
-    status = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
+# --- the page ---------------------------------------------------------------------------------
 
 
-# --- turns and the page -----------------------------------------------------------------------
-
-
-def measure(folder: Path, names: list[str], threads: int, repeats: int) -> dict[str, Any]:
-    """Return the seconds and the peak memory of each contender in each turn."""
-    entries: dict[str, list[dict[str, float]]] = {name: [] for name in names}
-    with machine.ForeignTime() as foreign:
-        own = 0.0
-        for turn in range(repeats):
-            for name in names[turn % len(names) :] + names[: turn % len(names)]:
-                argv = [sys.executable, __file__, "--child", name, "--folder", str(folder)]
-                before = resource.getrusage(resource.RUSAGE_CHILDREN)
-                done = subprocess.run(
-                    [*argv, "--threads", str(threads)], capture_output=True, text=True, check=False
-                )
-                after = resource.getrusage(resource.RUSAGE_CHILDREN)
-                own += after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-                if done.returncode:
-                    print(f"left out {name}: {done.stderr.strip().splitlines()[-1]}")
-                    entries[name].append({"seconds": float("nan"), "peak_mb": float("nan")})
-                    continue
-                entries[name].append(json.loads(done.stdout.splitlines()[-1]))
-                print(f"turn {turn + 1}, {name}: {entries[name][-1]['seconds']:.2f} s", flush=True)
-    busy = max(0.0, (foreign.seconds - own) / foreign.capacity)
-    return {"foreign": busy, "entries": entries}
+def about(settings: dict[str, Any]) -> str:
+    """Return how the figures were measured."""
+    return (
+        f"Written by `make scoring`; edits are overwritten. {settings['rows']:,} rows × "
+        f"{FEATURES} float32 in {settings['files']} files with row groups of at most "
+        f"{GROUP_ROWS:,} rows; {TREES} trees of {LEAVES} leaves, {settings['threads']} threads; "
+        f"the peers and decoding alone have batches of {BATCH_ROWS:,} rows; medians of "
+        f"{settings['repeats']} interleaved turns. Peak memory is that of the process. The files "
+        "were just written, so they are in the page cache as far as memory permits."
+    )
 
 
 def page(results: dict[str, Any]) -> str:
-    settings, facts = results["settings"], results["machine"]
-    busy = results["foreign"]
-    quiet = (
-        f"The machine was **busy**: others took {busy:.0%} of it. Measure again."
-        if busy > machine.QUIET_FOREIGN
-        else "The machine was quiet."
-    )
-    rows = settings["rows"]
-    times = {
-        name: statistics.median(turn["seconds"] for turn in turns)
-        for name, turns in results["entries"].items()
-    }
+    """Return RESULTS.md."""
+    rows, own = results["settings"]["rows"], medians(results["entries"])
     lines = [
         "# Scoring of Parquet files",
         "",
-        (
-            f"Written by `make scoring`; edits are overwritten. {rows:,} rows × {FEATURES} float32 "
-            f"in {settings['files']} files with row groups of at most {GROUP_ROWS:,} rows; {TREES} "
-            f"trees of {LEAVES} leaves, {settings['threads']} threads; the peers and decoding "
-            f"alone have batches of {BATCH_ROWS:,} rows; medians of {settings['repeats']} turns. "
-            "Peak memory is that of the process."
-        ),
+        about(results["settings"]),
         "",
-        quiet,
+        quiet_line(results["foreign"]),
         "",
-        f"{facts['processor']}, {facts['cores']} cores; "
-        + ", ".join(f"{name} {number}" for name, number in facts["versions"].items()),
+        machine_line(results["machine"]),
         "",
         "| | seconds | million rows a second | time ÷ ours | peak memory, MB |",
         "|---|---|---|---|---|",
     ]
-    for name, seconds in times.items():
-        if np.isnan(seconds):
-            continue
-        ratio = f"{seconds / times['stagewise']:.2f}" if "stagewise" in times else ""
-        peak = statistics.median(turn["peak_mb"] for turn in results["entries"][name])
-        speed = rows / seconds / 1e6
-        lines.append(f"| {LABELS[name]} | {seconds:.2f} | {speed:.2f} | {ratio} | {peak:.0f} |")
-    known = [times[name] for name in PEERS if name in times and not np.isnan(times[name])]
-    if known and "stagewise" in times:
-        ratio = min(known) / times["stagewise"]
-        verdict = "reached" if ratio >= GOAL else "**NOT REACHED**"
-        lines += ["", f"Goal of {GOAL:g} times the fastest loop: {ratio:.1f}, {verdict}."]
-    return "\n".join(lines) + "\n"
+    for name, m in own.items():
+        ratio = f"{m['seconds'] / own['stagewise']['seconds']:.2f}" if "stagewise" in own else ""
+        speed = rows / m["seconds"] / 1e6
+        lines.append(
+            f"| {LABELS[name]} | {m['seconds']:.2f} | {speed:.2f} | {ratio} | {m['peak_mb']:.0f} |"
+        )
+    return "\n".join([*lines, "", bound_line(own), "", *goal_table(find_goals(own))]) + "\n"
 
 
-def main() -> None:
+def bound_line(own: dict[str, dict[str, float]]) -> str:
+    """Return what bounds the time."""
+    if not {"decoding", "memory", "stagewise"} <= own.keys():
+        return ""
+    decoding, model, total = (own[n]["seconds"] for n in ("decoding", "memory", "stagewise"))
+    bound = "decoding" if decoding >= model else "**the model**"
+    return (
+        f"Decoding alone {decoding:.2f} s, the model alone {model:.2f} s, both {total:.2f} s: "
+        f"bound by {bound}; both ÷ decoding alone {total / decoding:.2f}."
+    )
+
+
+def find_goals(own: dict[str, dict[str, float]]) -> list[Goal]:
+    """Return the goals that were measured."""
+    times = {name: m["seconds"] for name, m in own.items()}
+    known = [times[name] for name in PEERS if name in times]
+    if not known or "stagewise" not in times:
+        return []
+    return [Goal("the fastest loop of a peer ÷ ours", GOAL, min(known) / times["stagewise"])]
+
+
+def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--files", type=int, default=5)
@@ -305,33 +281,34 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=len(machine.usable_cpus()))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--contenders", nargs="+", default=list(CONTENDERS), choices=CONTENDERS)
+    parser.add_argument("--out", type=Path, default=HERE, help="where the results are written")
     parser.add_argument("--child", help=argparse.SUPPRESS)
-    args = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    args = parse()
     if args.child:
         run_child(args.child, args.folder, args.threads)
         return
-    with tempfile.TemporaryDirectory(prefix="scoring-") as temporary:
-        folder = args.folder or Path(temporary)
-        folder.mkdir(parents=True, exist_ok=True)
+    for doubt in machine.check_quiet(load_too=True):
+        print(f"WARNING: the machine is busy ({doubt})", file=sys.stderr)
+    with tempfile.TemporaryDirectory(prefix="scoring-", dir=args.folder) as top:
+        os.environ["TMPDIR"] = top  # the output of the command ends with the run
+        folder = Path(top) / "rows"
+        folder.mkdir()
         write_table(folder, args.rows, args.files)
-        # The command writes its output to temporary folders, which end with the run.
-        tempfile.tempdir = temporary
-        results = measure(folder, args.contenders, args.threads, args.repeats)
-    import pyarrow as pa
-
-    results["settings"] = {
-        "rows": args.rows,
-        "files": args.files,
-        "threads": args.threads,
-        "repeats": args.repeats,
-    }
-    versions = {"pyarrow": pa.__version__}
-    for name in ("lightgbm", "xgboost"):
-        if name in sys.modules:
-            versions[name] = str(sys.modules[name].__version__)
-    results["machine"] = machine.describe(versions)
-    (HERE / "results.json").write_text(json.dumps(results, indent=1) + "\n")
-    (HERE / "RESULTS.md").write_text(page(results))
+        own = ["--folder", str(folder), "--threads", str(args.threads)]
+        results = take_turns(
+            args.contenders, args.repeats, lambda name: [__file__, "--child", name, *own]
+        )
+    keys = ("rows", "files", "threads", "repeats")
+    results["settings"] = {key: getattr(args, key) for key in keys}
+    results["machine"] = machine.describe(package_versions())
+    results["goals"] = goal_facts(find_goals(medians(results["entries"])))
+    args.out.mkdir(parents=True, exist_ok=True)
+    (args.out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    (args.out / "RESULTS.md").write_text(page(results))
     print(page(results))
 
 
