@@ -90,11 +90,11 @@ class _ShardCheckpoints:
     def __init__(self, shard: Shard, datasets: Sequence[Dataset]) -> None:
         self._shard, self._datasets = shard, datasets
 
-    def load(self) -> Rounds | None:
+    def load(self, stage: str) -> Rounds | None:
         checkpoint = self._shard.checkpoint
         return None if checkpoint is None else checkpoint.state
 
-    def save(self, rounds: Rounds) -> None:
+    def save(self, stage: str, rounds: Rounds) -> None:
         self._shard.checkpoint = Checkpoint(rounds.n, rounds)
 
     def rows_are_stored(self) -> None:

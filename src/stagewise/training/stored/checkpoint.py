@@ -39,13 +39,16 @@ class Rounds:
 
 
 class Checkpoints(Protocol):
-    """What a fit on a cluster reports while it runs."""
+    """What a fit reports while it runs.
 
-    def load(self) -> Rounds | None:
-        """Return the rounds to resume from; None: there are none."""
+    A stage is "search", the fit on held-out rows that chooses the number of rounds, or "model".
+    """
 
-    def save(self, rounds: Rounds) -> None:
-        """Keep the rounds so far."""
+    def load(self, stage: str) -> Rounds | None:
+        """Return the rounds of a stage to resume from; None: there are none."""
+
+    def save(self, stage: str, rounds: Rounds) -> None:
+        """Keep the rounds of a stage so far."""
 
     def rows_are_stored(self) -> None:
         """Release the rows as they were read: they will not be read again."""

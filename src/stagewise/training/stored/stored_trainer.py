@@ -271,7 +271,7 @@ class _StoredTrainer:
     def _resume(self, ensemble: Any, stored: Sequence[StoredRows]) -> Rounds:
         """Add the rounds of a checkpoint to the ensemble and to the scores; return them."""
         checkpoints = self.context.checkpoints
-        rounds = None if checkpoints is None else checkpoints.load()
+        rounds = None if checkpoints is None else checkpoints.load("model")
         if rounds is None:
             return Rounds(0, [], [], [])
         for number, tree in enumerate(rounds.trees[: rounds.n * ensemble.trees_per_round]):
@@ -316,7 +316,7 @@ class _StoredTrainer:
         def save(progress: Progress) -> None:
             if checkpoints is not None:
                 losses = monitor.train_loss, monitor.valid_loss
-                checkpoints.save(Rounds(progress.round, ensemble.trees, *losses))
+                checkpoints.save("model", Rounds(progress.round, ensemble.trees, *losses))
 
         monitor = make_monitor(
             replace(stopping, callbacks=(*stopping.callbacks, save)),
