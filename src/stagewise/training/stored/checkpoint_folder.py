@@ -47,6 +47,11 @@ class CheckpointFolder:
     seconds : float
         The least time between two writes; 0: every round is written.
 
+    Attributes
+    ----------
+    resumed : dict of str to int
+        The number of rounds that each stage has resumed from.
+
     Raises
     ------
     ValueError
@@ -58,6 +63,7 @@ class CheckpointFolder:
     def __init__(self, folder: Path, key: Mapping[str, str], seconds: float = SECONDS) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
+        self.resumed: dict[str, int] = {}
         self._lock = _lock(folder)
         try:
             known = _read_key(folder / KEY_FILE)
@@ -75,7 +81,9 @@ class CheckpointFolder:
 
     def load(self, stage: str) -> Rounds | None:
         """Return the rounds of a stage to resume from; None: there are none."""
-        return self._files[stage].resume()
+        rounds = self._files[stage].resume()
+        self.resumed[stage] = 0 if rounds is None else rounds.n
+        return rounds
 
     def save(self, stage: str, rounds: Rounds) -> None:
         """Keep the rounds of a stage so far; they are written a few seconds later at most."""
@@ -108,6 +116,8 @@ class CheckpointFolder:
         for file in self._files.values():
             file.path.unlink(missing_ok=True)
         (self.folder / KEY_FILE).unlink(missing_ok=True)
+        for temporary in self.folder.glob(f".{KEY_FILE}.*.tmp"):  # of a process that was killed
+            temporary.unlink(missing_ok=True)
         (self.folder / LOCK_FILE).unlink(missing_ok=True)
         self._unlock()
         with suppress(OSError):

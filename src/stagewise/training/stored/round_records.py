@@ -75,13 +75,13 @@ def join_records(records: Sequence[Record]) -> Rounds:
 def encode_record(first: int, rounds: Rounds) -> bytes:
     """Return the record of some rounds that follow the first ones."""
     buffer = io.BytesIO()
-    np.savez(
-        buffer,
-        rounds=np.array([first, rounds.n], dtype=np.int64),
-        train_loss=np.array(rounds.train_loss, dtype=np.float64),
-        valid_loss=np.array(rounds.valid_loss, dtype=np.float64),
+    arrays: dict[str, Any] = {
+        "rounds": np.array([first, rounds.n], dtype=np.int64),
+        "train_loss": np.array(rounds.train_loss, dtype=np.float64),
+        "valid_loss": np.array(rounds.valid_loss, dtype=np.float64),
         **_arrays(rounds.trees),
-    )
+    }
+    np.savez(buffer, **arrays)
     contents = buffer.getvalue()
     return _FRAME.pack(MARK, len(contents), hashlib.sha256(contents).digest()) + contents
 
@@ -136,5 +136,6 @@ def _trees(arrays: Mapping[str, Array]) -> Iterator[Tree]:
             start = arrays["set_start"][set_node : set_node + n_nodes]
             sets = CategorySets(start, arrays["set_bits"][word : word + n_words])
             set_node, word = set_node + n_nodes, word + n_words
-        yield Tree(**{name: arrays[name][own] for name in NODE_ARRAYS}, category_sets=sets)
+        nodes: dict[str, Any] = {name: arrays[name][own] for name in NODE_ARRAYS}
+        yield Tree(**nodes, category_sets=sets)
         node += n_nodes
