@@ -196,7 +196,7 @@ def _refuse_combinations(args: argparse.Namespace) -> None:
     if args.drop_unlabelled and _is_dataset(args):
         raise InputError(
             "--drop-unlabelled is for one file in memory, not for rows that are read in batches; "
-            "write files without these rows, or give them a --weight column of zeros."
+            "write files without these rows, or with weight 0 for them (--weight)."
         )
     tls = {"--tls-ca-file": args.tls_ca_file, "--tls-cert": args.tls_cert}
     tls["--tls-key"] = args.tls_key

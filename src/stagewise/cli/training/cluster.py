@@ -13,11 +13,12 @@ from functools import partial
 from typing import Any
 
 from stagewise.cli.errors import InputError
+from stagewise.cluster.exchange import EpochError
 from stagewise.datasets import Dataset
 
 __all__ = ["Cluster"]
 
-SECONDS_TO_CONNECT = 20
+SECONDS_TO_CONNECT = 10
 
 
 class Cluster:
@@ -50,13 +51,25 @@ class Cluster:
 
     def fit(self, estimator: Any, train: Dataset, valid: Dataset | None) -> Any:
         """Return the estimator, fitted by the workers."""
+        from distributed import KilledWorker
+
         # Progress would appear in the logs of the workers.
         parameters = estimator.get_params(deep=False) | {"verbose": 0}
-        fitted = _cluster_class(estimator)(**parameters).fit(
-            _partitions(train),
-            X_val=None if valid is None else _partitions(valid),
-            client=self._client,
-        )
+        try:
+            fitted = _cluster_class(estimator)(**parameters).fit(
+                _partitions(train),
+                X_val=None if valid is None else _partitions(valid),
+                client=self._client,
+            )
+        except FileNotFoundError as error:
+            raise InputError(
+                f"A worker cannot read a file: {error} All workers need the files under the same "
+                "paths, on a file system that they share."
+            ) from error
+        except (EpochError, KilledWorker) as error:
+            raise InputError(
+                f"The cluster has lost too many workers: {error}. Check their logs and memory."
+            ) from error
         return fitted.to_local()
 
     def close(self) -> None:
@@ -84,10 +97,13 @@ def _partitions(dataset: Dataset) -> Any:
     from stagewise.dask.partitions import Partitions
 
     source: Any = dataset.source
-    tables = [
-        dask.delayed(partial(Dataset.to_table, replace(dataset, source=only)))()
-        for only in (replace(source, parts=(part,)) for part in source.parts if part.n_rows)
-    ]
+    tables = []
+    for part in source.parts:
+        if part.n_rows:
+            # Workers have other working directories.
+            file = replace(part.file, path=part.file.path.absolute())
+            only = replace(source, parts=(replace(part, file=file),))
+            tables.append(dask.delayed(partial(Dataset.to_table, replace(dataset, source=only)))())
     assert dataset.target is not None
     return Partitions(tables, Roles(dataset.target, dataset.weight))
 
@@ -106,7 +122,6 @@ def _connect(args: argparse.Namespace) -> Any:
             args.cluster,
             security=_security(args),
             timeout=SECONDS_TO_CONNECT,
-            set_as_default=False,
         )
     except (OSError, ValueError, TypeError) as error:
         reason = str(error).strip().splitlines()[0].rstrip(".") if str(error) else repr(error)
