@@ -1,6 +1,8 @@
 """A fit that ended early resumes from a folder, and its model has the same bytes."""
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -162,6 +164,25 @@ def test_stages_are_kept_apart(tmp_path):
     with CheckpointFolder(tmp_path / "d", KEY) as checkpoints:
         assert checkpoints.load("search").n == 3
         assert checkpoints.load("model").n == 1
+
+
+def test_a_full_disk_is_one_clear_error_and_the_written_rounds_stay(tmp_path, monkeypatch):
+    fsync, calls = os.fsync, []
+
+    def fail(descriptor):
+        calls.append(descriptor)
+        if len(calls) > 6:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="The checkpoint cannot be written: No space left"):
+        fit(classifier(), tmp_path / "c")
+    monkeypatch.undo()
+    with CheckpointFolder(tmp_path / "c", KEY) as checkpoints:
+        # Two calls are those of the key; the last round is fitted again.
+        assert checkpoints.load("model").n == 3
+    assert bytes_of(fit(classifier(), tmp_path / "c")) == bytes_of(classifier().fit(rows()))
 
 
 def test_a_complete_fit_leaves_no_file(tmp_path):

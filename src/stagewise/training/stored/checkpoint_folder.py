@@ -7,6 +7,7 @@ key of the fit (its parameters and its rows) is in a file of its own; another fi
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -174,10 +175,20 @@ class _RoundFile:
         if not self._pending:
             return
         record = encode_record(self._pending[0].first, join_records(self._pending))
-        with self.path.open("ab") as file:
-            file.write(record)
-            file.flush()
-            os.fsync(file.fileno())
+        end = self.path.stat().st_size if self.path.exists() else 0
+        try:
+            with self.path.open("ab") as file:
+                file.write(record)
+                file.flush()
+                os.fsync(file.fileno())
+        except BaseException as error:
+            # Records after an incomplete one could not be read.
+            with suppress(OSError):
+                os.truncate(self.path, end)
+            if isinstance(error, OSError):
+                reason = f"The checkpoint cannot be written: {error.strerror or error}"
+                raise OSError(error.errno or errno.EIO, reason, str(self.path)) from error
+            raise
         self._pending.clear()
         self._written_at = time.monotonic()
 
