@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from stagewise.cli.errors import InputError
+from stagewise.cli.methods import uses_validation_rows
 from stagewise.cluster.exchange import EpochError
 from stagewise.datasets import Dataset
 
@@ -53,8 +54,11 @@ class Cluster:
         """Return the estimator, fitted by the workers."""
         from distributed import KilledWorker
 
-        # Progress would appear in the logs of the workers.
-        parameters = estimator.get_params(deep=False) | {"verbose": 0}
+        parameters = estimator.get_params(deep=False)
+        if "verbose" in parameters:  # it would print to the logs of the workers
+            parameters["verbose"] = 0
+        if not uses_validation_rows(estimator):
+            valid = None
         try:
             fitted = _cluster_class(estimator)(**parameters).fit(
                 _partitions(train),
