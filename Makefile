@@ -142,7 +142,7 @@ SAN_LIBS   = $(foreach l,$(if $(findstring thread,$(SANITIZE)),libtsan.so,libasa
 SITE       = $(shell $(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
 
 cluster: $(BUILT) ## the tests that start Dask clusters and harm their workers (minutes)
-	$(BIN)/python -m pytest -m cluster tests/cluster
+	$(BIN)/python -m pytest -m cluster tests/cluster tests/test_examples.py
 
 sanitize: $(READY) ## run the native tests under AddressSanitizer and UBSan (SANITIZE=thread: TSan)
 	$(BIN)/cmake -S . -B $(SAN_DIR) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \

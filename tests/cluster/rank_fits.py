@@ -88,8 +88,12 @@ def fit_on_ranks(
     n_ranks: int,
     valid_cuts: list[int] | None = None,
     checkpoint: Any = None,
+    shards: list[Shard] | None = None,
 ) -> list[Any]:
-    """Return the fitted estimator of each rank; `places` are the ranks of the partitions."""
+    """Return the fitted estimator of each rank; `places` are the ranks of the partitions.
+
+    `shards` gets what the ranks were given, with their last checkpoints.
+    """
     tables = tables_of(case.X, case.y, case.weight, cuts)
     roles, valid_roles = Roles("target", None if case.weight is None else "weight"), None
     n_training = len(tables)
@@ -101,7 +105,10 @@ def fit_on_ranks(
     def fit(exchange: Any) -> Any:
         own = [i for i, rank in enumerate(places) if rank == exchange.rank]
         training = PartitionFit(clone(case.estimator), roles, valid_roles, n_training)
-        return training(exchange, Shard([tables[i] for i in own], own, 1, checkpoint))
+        shard = Shard([tables[i] for i in own], own, 1, checkpoint)
+        if shards is not None:
+            shards.append(shard)
+        return training(exchange, shard)
 
     return run_ranks(n_ranks, fit)
 

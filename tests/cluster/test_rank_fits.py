@@ -19,7 +19,7 @@ from cluster.rank_fits import (
     number_target,
     regressor,
 )
-from stagewise.dask.shard import Checkpoint
+from stagewise.dask.shard import Checkpoint, Shard
 from stagewise.datasets import Dataset
 from stagewise.training.stored.checkpoint import Rounds
 
@@ -122,27 +122,21 @@ def test_a_categorical_column_that_is_missing_in_a_partition() -> None:
 
 
 @pytest.mark.parametrize("name", ["numbers", "three classes", "validation", "subsample"])
-@pytest.mark.parametrize("n", [1, 2])
-def test_a_fit_that_resumes_has_the_same_bytes(name: str, n: int) -> None:
-    """The checkpoint may have more trees than rounds: those of a round that did not end."""
-    case = CASES[name]
-    model = case.local.model_
-    trees = model.ensemble.trees[: n * model.ensemble.trees_per_round]
-    rounds = Rounds(
-        n, [*trees, trees[0]], model.train_loss[: n + 1].tolist(), model.valid_loss[:n].tolist()
-    )
-    cuts, places = partitioning(n, N, 2)
-    for found in fit_on_ranks(case, cuts, places, 2, [50], Checkpoint(n, {"model": rounds})):
-        assert_same_model(found, case.local)
-
-
-def test_a_fit_that_resumes_after_its_last_round_has_no_further_round() -> None:
-    case = CASES["validation"]
-    model = case.local.model_
-    losses = model.train_loss.tolist(), model.valid_loss.tolist()
-    assert len(losses[1]) > case.local.n_iter_
-    rounds = Rounds(len(losses[1]), model.ensemble.trees, *losses)
-    for found in fit_on_ranks(case, [3_000], [1, 0], 2, [50], Checkpoint(1, {"model": rounds})):
+@pytest.mark.parametrize("n", [1, 2, None])
+def test_a_fit_that_resumes_has_the_same_bytes(name: str, n: int | None) -> None:
+    """From some rounds, or from all that the fit had, also those after the best one (None)."""
+    case, shards = CASES[name], list[Shard]()
+    fit_on_ranks(case, [3_000], [0, 0], 1, [50], shards=shards)
+    assert shards[0].checkpoint is not None
+    rounds = shards[0].checkpoint.state["model"]
+    assert rounds.n >= case.local.n_iter_
+    if n is not None:
+        per_round = len(rounds.trees) // rounds.n
+        losses = rounds.train_loss[:n], rounds.valid_loss[:n]
+        rounds = Rounds(n, rounds.trees[: n * per_round], *losses)
+    cuts, places = partitioning(n or 0, N, 2)
+    checkpoint = Checkpoint(rounds.n, {"model": rounds})
+    for found in fit_on_ranks(case, cuts, places, 2, [50], checkpoint):
         assert_same_model(found, case.local)
         assert found.fit_report_["stop_reason"] == case.local.fit_report_["stop_reason"]
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from cluster.rank_fits import Case, assert_same_model, classifier, fit_on_ranks, regressor
+from stagewise.dask.shard import Checkpoint, Shard
 
 N = 54_000
 
@@ -45,3 +46,13 @@ def test_held_out_rows_do_not_depend_on_the_ranks(name: str) -> None:
         assert_same_model(found, case.local)
         choice = found.fit_report_.get("round_choice")
         assert choice == case.local.fit_report_.get("round_choice")
+
+
+def test_a_search_that_resumes_has_the_same_bytes() -> None:
+    case, shards = CASES["auto, a rare class"], list[Shard]()
+    fit_on_ranks(case, [], [0], 1, shards=shards)
+    assert shards[0].checkpoint is not None
+    search = shards[0].checkpoint.state["search"]
+    for stages in ({"search": search}, shards[0].checkpoint.state):
+        for found in fit_on_ranks(case, [9_000], [1, 0], 2, checkpoint=Checkpoint(1, stages)):
+            assert_same_model(found, case.local)

@@ -92,12 +92,9 @@ class Monitor:
         self._display = display
         self._loss_scale = loss_scale
         self._begin = time.perf_counter()
-        self.has_stopped = False  # after the last round of the history
         if early_stopping is not None:
             for number, loss in enumerate(self.valid_loss, start=1):
-                self.has_stopped = early_stopping.should_stop(number, loss)
-            if self.has_stopped:
-                self.stop_reason = self._early_stopping_reason()
+                early_stopping.should_stop(number, loss)
 
     @property
     def best_round(self) -> int:
@@ -122,7 +119,9 @@ class Monitor:
                 round_number, self.valid_loss[-1]
             ):
                 stop = True
-                self.stop_reason = self._early_stopping_reason()
+                self.stop_reason = (
+                    f"no better validation loss for {self.early_stopping.rounds} rounds"
+                )
         if self.time_limit is not None and self.time_limit.should_stop():
             stop = True
             self.stop_reason = f"time_limit of {self.time_limit.seconds:g} s"
@@ -140,10 +139,6 @@ class Monitor:
                 stop = True
                 self.stop_reason = f"callback {callback!r} returned True"
         return stop
-
-    def _early_stopping_reason(self) -> str:
-        assert self.early_stopping is not None
-        return f"no better validation loss for {self.early_stopping.rounds} rounds"
 
     def record_oob_improvement(self, improvement: float) -> None:
         """Record the decrease of the loss of the out-of-bag rows in a round."""

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from stagewise.cli.errors import InputError, did_you_mean, listing
 from stagewise.cli.table_writer import open_table_writer
-from stagewise.datasets import Dataset, read_csv, read_parquet
+from stagewise.datasets import Dataset
 from stagewise.datasets.csv_source import ENDINGS as CSV_ENDINGS
-from stagewise.datasets.csv_source import csv_options
+from stagewise.datasets.csv_source import CsvSource, csv_options
 from stagewise.datasets.file_list import find_files
 from stagewise.datasets.parquet_source import ENDINGS as PARQUET
+from stagewise.datasets.parquet_source import ParquetSource
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,7 +49,9 @@ def require() -> None:
         )
 
 
-def open_tables(sources: Sequence[str], as_text: Collection[str] = ()) -> Dataset:
+def open_tables(
+    sources: Sequence[str], as_text: Collection[str] = (), ignore: Collection[str] = ()
+) -> Dataset:
     """Open CSV or Parquet files, folders or patterns as one dataset.
 
     Parameters
@@ -58,21 +61,36 @@ def open_tables(sources: Sequence[str], as_text: Collection[str] = ()) -> Datase
         unknown suffix, the first bytes do.
     as_text : collection of str
         Columns of CSV files that stay text, so that 007 does not become 7.
+    ignore : collection of str
+        Columns that may differ between the files.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or the files have several formats.
+    ColumnMismatchError
+        If a column differs between the files.
     """
     require()
     try:
-        files = [file.path for file in find_files(list(sources), (*PARQUET, *CSV_ENDINGS))]
-        kinds = {_is_parquet(path): path for path in files}
+        files = find_files(list(sources), (*PARQUET, *CSV_ENDINGS))
+        kinds = {_is_parquet(file.path): file.path for file in files}
         if len(kinds) > 1:
             raise InputError(
                 f"{str(kinds[True])!r} is a Parquet file and {str(kinds[False])!r} is a CSV file; "
-                "predict files of one format at a time."
+                "name files of one format."
             )
-        if True in kinds:
-            return read_parquet(list(sources))
-        return read_csv(list(sources), types=dict.fromkeys(as_text, "string"))
     except FileNotFoundError as error:
         raise InputError(str(error)) from error
+    kind, types = (ParquetSource, {}) if True in kinds else (CsvSource, _texts(as_text))
+    source = kind.open(files, types, lambda name: name not in ignore)
+    return Dataset.choose_columns(source, None, None, None)
+
+
+def _texts(names: Collection[str]) -> dict[str, pa.DataType]:
+    import pyarrow as pa
+
+    return dict.fromkeys(names, pa.string())
 
 
 def read_file(path: Path, as_text: Collection[str] = ()) -> pa.Table:

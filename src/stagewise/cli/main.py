@@ -38,6 +38,7 @@ _EPILOG = """\
 examples:
   stagewise train houses.csv --target price
   stagewise train houses.csv --target price --method forest
+  stagewise train 'rows/*.parquet' --target price --memory-limit 4GB
   stagewise predict houses.stgw new.csv --out predictions.csv
   stagewise predict houses.stgw 'in/*.parquet' --out predictions/
   stagewise evaluate houses.stgw test.parquet

@@ -1,40 +1,35 @@
-"""``stagewise train``: train a model on a table and save it."""
+"""``stagewise train``: train a model on a table and save it.
+
+One file is read into memory. Several files, folders and patterns, and files with a memory limit or
+a checkpoint, are read in batches; with ``--cluster``, by the workers of a Dask cluster.
+"""
 
 from __future__ import annotations
 
 import argparse
+import glob
 import shlex
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from stagewise.cli.columns import (
-    Roles,
-    drop_unlabelled,
-    feature_table,
-    labels,
-    numbers,
-    text_columns,
-    unsupported_columns,
-    unsupported_columns_error,
-)
+from stagewise.cli.columns import Roles
 from stagewise.cli.errors import InputError, listing
-from stagewise.cli.evaluate import SCORE_LABELS, model_scores
-from stagewise.cli.evaluation_data import target_values
-from stagewise.cli.files import check_writable, read_file
-from stagewise.cli.methods import METHODS, has_parameter, uses_validation_rows
-from stagewise.cli.models import learning_rate_of, n_categories_of, named_input, save_model
-from stagewise.cli.parameters import read_parameters
+from stagewise.cli.evaluate import SCORE_LABELS
+from stagewise.cli.files import check_writable
+from stagewise.cli.methods import METHODS
+from stagewise.cli.models import learning_rate_of, n_categories_of, save_model
 from stagewise.cli.screen import Screen, amount
-from stagewise.cli.task import Guess, guess_task
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from stagewise.cli.task import Guess
+from stagewise.cli.training.choices import choose_categorical, feature_names, make_estimator
+from stagewise.cli.training.cluster import Cluster
+from stagewise.cli.training.dataset_rows import DatasetRows
+from stagewise.cli.training.rows import TrainingRows, ValidationScores
+from stagewise.cli.training.table_rows import TableRows
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
@@ -44,13 +39,25 @@ SUMMARY = "train a model on a table and save it"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add = parser.add_argument
-    add("data", type=Path, help="a CSV or Parquet file, one row per sample")
+    add(
+        "data",
+        nargs="+",
+        help="a CSV or Parquet file, one row per sample; several files, folders and patterns such "
+        "as 'in/*.parquet' are read in batches",
+    )
     add("--target", required=True, metavar="COLUMN", help="the column to predict")
-    add("--model", type=Path, metavar="FILE", help="the model file (default: name of DATA, .stgw)")
+    add(
+        "--model",
+        type=Path,
+        metavar="FILE",
+        help="the model file (default: name of DATA, .stgw; of several files model.stgw)",
+    )
     tasks = ("regression", "classification")
     add("--task", choices=tasks, help="the task (default: guessed from the target)")
     _add_column_arguments(parser.add_argument_group("columns"))
     _add_training_arguments(parser.add_argument_group("training"))
+    _add_large_table_arguments(parser.add_argument_group("large tables"))
+    _add_cluster_arguments(parser.add_argument_group("a Dask cluster"))
 
 
 def _add_column_arguments(group: argparse._ArgumentGroup) -> None:
@@ -89,78 +96,143 @@ def _add_training_arguments(group: argparse._ArgumentGroup) -> None:
         "--params; can be repeated",
     )
     valid = "a validation table: scored after training, and after each round if there are rounds"
-    add("--valid", type=Path, metavar="FILE", help=valid)
+    add("--valid", metavar="FILE", help=valid + "; with rows in batches also a folder or a pattern")
     stopping = "stop when the loss on --valid (default: on held-out rows) no longer decreases"
     add("--early-stopping", action="store_true", help=stopping)
     add("--seed", type=int, metavar="N", help="the random_state (default: 0)")
     add("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
 
 
-@dataclass(frozen=True)
-class Data:
-    """A table with its features, target and weights."""
+def _add_large_table_arguments(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    limit = "the memory for rows, such as 4GB; the rows are read in batches, and what exceeds it "
+    add("--memory-limit", metavar="SIZE", help=limit + "is kept in a file")
+    cache = "the folder of that file (default: the folder of temporary files)"
+    add("--cache", type=Path, metavar="FOLDER", help=cache)
+    checkpoint = "a folder for the rounds so far; after an interruption, the same command resumes"
+    add("--checkpoint", type=Path, metavar="FOLDER", help=checkpoint)
 
-    table: pa.Table
-    features: pa.Table
-    y: npt.NDArray[Any]
-    weight: npt.NDArray[np.float64] | None
+
+def _add_cluster_arguments(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    cluster = "the scheduler of a Dask cluster, such as tcp://host:8786, whose workers read the "
+    add("--cluster", metavar="ADDRESS", help=cluster + "files and fit the model")
+    add("--tls-ca-file", type=Path, metavar="FILE", help="the certificate authority, for tls://")
+    add("--tls-cert", type=Path, metavar="FILE", help="the certificate, for tls://")
+    add("--tls-key", type=Path, metavar="FILE", help="the private key, for tls://")
 
 
 def run(args: argparse.Namespace, screen: Screen) -> None:
-    """Read the table, train, save the model, and print a summary."""
-    path = args.model or Path(args.data.name.partition(".")[0] + ".stgw")
+    """Open the rows, train, save the model, and print a summary."""
+    path = args.model or _default_model(args.data)
     check_writable(path)
     categorical = tuple(name for word in args.categorical for name in word.split(","))
     roles = Roles(args.target, args.weight, tuple(args.ignore), categorical)
-    table = _read(args.data, roles, categorical, args, screen)
-    guess = _task(args, table, screen)
-    # Parameters are checked before the data is converted.
-    estimator = _estimator(guess.task, args, screen)
-    names, dropped = _feature_names(roles, table, args, screen)
-    data = Data(table, feature_table(table, names), *_target_and_weight(table, roles, guess.task))
-    chosen = _choose_categorical(estimator, roles, data.features)
-    valid = _validation(roles, guess.task, data.features, chosen, args, screen)
-    screen.message(
-        f"Training on {amount(table.num_rows, 'row')} and {amount(len(names), 'feature')} "
-        f"of {args.data} …"
-    )
-    start = perf_counter()
-    _fit(estimator, data, valid)
-    seconds = perf_counter() - start
-    _warn_of_many_categories(estimator, table.num_rows, screen)
-    save_model(estimator, path, args.target)
-    result = {
-        "model": str(path),
-        "method": args.method,
-        "task": guess.task,
-        "reason": guess.reason,
-        "target": args.target,
-        "rows": table.num_rows,
-        "features": len(names),
-        "dropped": dropped,
-        "seconds": seconds,
-        **_summary(estimator, valid, args),
-    }
+    with _open_rows(roles, args, screen) as rows:
+        guess = _task(rows, args, screen)
+        # Parameters are checked before the data is converted.
+        estimator = make_estimator(guess.task, args, screen)
+        rows.check(estimator)
+        names, dropped = feature_names(roles, rows.columns, args, screen)
+        features = rows.choose(names, guess.task)
+        rows.open_validation(choose_categorical(estimator, roles, features))
+        screen.message(
+            f"Training on {amount(rows.n_rows, 'row')} and {amount(len(names), 'feature')} "
+            f"of {' '.join(args.data)} …"
+        )
+        start = perf_counter()
+        estimator = rows.fit(estimator)
+        seconds = perf_counter() - start
+        _warn_of_many_categories(estimator, rows.n_rows, screen)
+        save_model(estimator, path, args.target)
+        result = {
+            "model": str(path),
+            "method": args.method,
+            "task": guess.task,
+            "reason": guess.reason,
+            "target": args.target,
+            "rows": rows.n_rows,
+            "features": len(names),
+            "dropped": dropped,
+            "seconds": seconds,
+            **rows.finish(),
+            **_summary(estimator, rows.scores(estimator)),
+        }
     _print_summary(result, args, screen)
     screen.result(result)
 
 
-def _read(
-    path: Path, roles: Roles, as_text: Collection[str], args: argparse.Namespace, screen: Screen
-) -> pa.Table:
-    """Read a table and check its columns; drop rows without a target if requested."""
-    table = read_file(path, as_text)
-    roles.check(table, path)
-    if not args.drop_unlabelled:
-        return table
-    known = drop_unlabelled(table, roles.target)
-    left_out = table.num_rows - known.num_rows
-    if left_out:
-        screen.warn(f"left out {amount(left_out, 'row')} of {path} without a target.")
-    return known
+@contextmanager
+def _open_rows(roles: Roles, args: argparse.Namespace, screen: Screen) -> Iterator[TrainingRows]:
+    """Open the training rows: a table in memory, a dataset, or a dataset on a cluster."""
+    _refuse_combinations(args)
+    if args.cluster is not None:
+        cluster = Cluster(args)
+        try:
+            yield DatasetRows(roles, args, cluster)
+        finally:
+            cluster.close()
+    elif _is_dataset(args):
+        yield DatasetRows(roles, args, None)
+    else:
+        yield TableRows(roles, args, screen)
 
 
-def _summary(estimator: Any, valid: Data | None, args: argparse.Namespace) -> dict[str, Any]:
+def _is_dataset(args: argparse.Namespace) -> bool:
+    """Return whether the rows are read in batches."""
+    limits = (args.memory_limit, args.cache, args.checkpoint, args.cluster)
+    if len(args.data) > 1 or any(value is not None for value in limits):
+        return True
+    tables = [*args.data, *([] if args.valid is None else [args.valid])]
+    return any(Path(table).is_dir() or _is_pattern(table) for table in tables)
+
+
+def _is_pattern(table: str) -> bool:
+    return glob.has_magic(table) and not Path(table).exists()
+
+
+def _refuse_combinations(args: argparse.Namespace) -> None:
+    """Raise if options cannot be combined, before any file is read."""
+    if args.drop_unlabelled and _is_dataset(args):
+        raise InputError(
+            "--drop-unlabelled is for one file in memory, not for rows that are read in batches; "
+            "write files without these rows, or with weight 0 for them (--weight)."
+        )
+    tls = {"--tls-ca-file": args.tls_ca_file, "--tls-cert": args.tls_cert}
+    tls["--tls-key"] = args.tls_key
+    if not (args.cluster or "").startswith("tls://"):
+        for option, value in tls.items():
+            if value is not None:
+                raise InputError(f"{option} is for --cluster tls://…; leave it out.")
+    if args.cluster is None:
+        return
+    for option, value, reason in (
+        ("--checkpoint", args.checkpoint, "a fit on a cluster resumes when a worker is lost"),
+        ("--memory-limit", args.memory_limit, "workers use half of their own memory limit"),
+        ("--cache", args.cache, "workers use their own folder"),
+        ("--threads", args.threads, "workers use all of their threads"),
+    ):
+        if value is not None:
+            raise InputError(f"{option} cannot be combined with --cluster: {reason}; leave it out.")
+
+
+def _default_model(data: Sequence[str]) -> Path:
+    """Return the model file of a table: its name; of several files model.stgw."""
+    if len(data) > 1 or _is_pattern(data[0]):
+        return Path("model.stgw")
+    name = Path(data[0]).name or Path(data[0]).resolve().name
+    return Path(name.partition(".")[0] + ".stgw")
+
+
+def _task(rows: TrainingRows, args: argparse.Namespace, screen: Screen) -> Guess:
+    if args.task:
+        return Guess(args.task, "--task was given")
+    guess = rows.guess_task()
+    screen.message(f"Task: {guess.task}, since {guess.reason} (--task overrides this).")
+    return guess
+
+
+def _summary(estimator: Any, valid: ValidationScores | None) -> dict[str, Any]:
     """Return the summary of a trained model."""
     model, rate = estimator.model_, learning_rate_of(estimator)
     facts: dict[str, Any] = {
@@ -175,10 +247,8 @@ def _summary(estimator: Any, valid: Data | None, args: argparse.Namespace) -> di
         if len(losses):
             facts[name] = float(losses[_kept(estimator, len(losses))])
     if valid is not None:
-        known = target_values(estimator, valid.table, args.target)
-        facts["validation"], _ = model_scores(
-            estimator, valid.features, known, args.target, valid.weight
-        )
+        facts["validation"] = valid.scores
+        facts["validation_rows"], facts["validation_rows_scored"] = valid.n_rows, valid.n_scored
     return facts
 
 
@@ -194,77 +264,6 @@ def _kept(estimator: Any, n_losses: int) -> int:
     return min(max(int(n), 1), n_losses) - 1
 
 
-def _task(args: argparse.Namespace, table: pa.Table, screen: Screen) -> Guess:
-    if args.task:
-        return Guess(args.task, "--task was given")
-    guess = guess_task(table.column(args.target), args.target)
-    screen.message(f"Task: {guess.task}, since {guess.reason} (--task overrides this).")
-    return guess
-
-
-def _estimator(task: str, args: argparse.Namespace, screen: Screen) -> Any:
-    """Return an estimator with the parameters of the file and the command line."""
-    method = METHODS[args.method]
-    kind = method.estimator(task, args.method)
-    parameters = {**method.parameters, **read_parameters(args.params, args.settings, kind)}
-    given = {
-        "early_stopping": ("--early-stopping", args.early_stopping or None),
-        "quality": ("--quality", args.quality),
-        "time_limit": ("--time-limit", args.time_limit),
-        "random_state": ("--seed", args.seed),
-        "n_jobs": ("--threads", args.threads),
-    }
-    for name, (option, value) in given.items():
-        if value is None:
-            continue
-        if not has_parameter(kind, name):
-            raise InputError(
-                f"{option} is not available with --method {args.method}; leave it out."
-            )
-        parameters[name] = value
-    if has_parameter(kind, "verbose"):
-        parameters["verbose"] = 0 if screen.quiet or screen.as_json else 1
-    return kind(**parameters)
-
-
-def _feature_names(
-    roles: Roles, table: pa.Table, args: argparse.Namespace, screen: Screen
-) -> tuple[list[str], list[str]]:
-    """Return the feature columns, and the columns dropped because they are not numbers."""
-    features = roles.features(table)
-    unsupported = unsupported_columns(features)
-    if unsupported and not args.drop_text:
-        raise unsupported_columns_error(features, unsupported)
-    without = {*unsupported, *text_columns(features)} - {*roles.categorical}
-    dropped = [name for name in features.column_names if args.drop_text and name in without]
-    if dropped:
-        screen.warn(
-            f"left out {amount(len(dropped), 'column')} without numbers: {listing(dropped)}."
-        )
-    names = [name for name in features.column_names if name not in dropped]
-    if not names:
-        raise InputError(f"{str(args.data)!r} has no feature columns left; ignore fewer.")
-    if "" in names:
-        screen.warn("a column without a name (row numbers?) is used; --ignore '' leaves it out.")
-    return names, dropped
-
-
-def _choose_categorical(estimator: Any, roles: Roles, features: pa.Table) -> list[str]:
-    """Set the categorical columns of the estimator, unless a parameter does; return them."""
-    text = text_columns(features)
-    if estimator.categorical_features != "from_dtype":
-        if roles.categorical:
-            raise InputError(
-                "--categorical and the parameter categorical_features both set the categorical "
-                "columns; leave one of them out."
-            )
-        return list(features.column_names)  # the estimator checks text columns
-    chosen = [name for name in features.column_names if name in {*text, *roles.categorical}]
-    if chosen:
-        estimator.set_params(categorical_features=chosen)
-    return chosen
-
-
 def _warn_of_many_categories(estimator: Any, n_rows: int, screen: Screen) -> None:
     """Warn about categorical columns that look like identifiers of the rows."""
     many = [name for name, n in n_categories_of(estimator).items() if n > n_rows / 2]
@@ -273,48 +272,6 @@ def _warn_of_many_categories(estimator: Any, n_rows: int, screen: Screen) -> Non
             f"{listing(many)} {'have' if len(many) > 1 else 'has'} a different category in most of "
             f"the {amount(n_rows, 'row')}; if these are identifiers, leave them out with "
             f"--ignore {shlex.join(many)}."
-        )
-
-
-def _target_and_weight(
-    table: pa.Table, roles: Roles, task: str
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
-    y = (
-        numbers(table, roles.target, "target")
-        if task == "regression"
-        else labels(table, roles.target)
-    )
-    return y, None if roles.weight is None else numbers(table, roles.weight, "weight")
-
-
-def _validation(
-    roles: Roles,
-    task: str,
-    trained: pa.Table,
-    categorical: list[str],
-    args: argparse.Namespace,
-    screen: Screen,
-) -> Data | None:
-    if args.valid is None:
-        return None
-    # Text columns of the training table stay text, even if all values look like numbers.
-    as_text = [name for name in categorical if name in text_columns(trained)]
-    table = _read(args.valid, replace(roles, ignore=(), categorical=()), as_text, args, screen)
-    features = named_input(trained.column_names, table, args.valid, categorical)
-    return Data(table, features, *_target_and_weight(table, roles, task))
-
-
-def _fit(estimator: Any, data: Data, valid: Data | None) -> None:
-    if valid is None or not uses_validation_rows(estimator):
-        estimator.fit(data.features, data.y, data.weight)
-    else:
-        estimator.fit(
-            data.features,
-            data.y,
-            data.weight,
-            X_val=valid.features,
-            y_val=valid.y,
-            sample_weight_val=valid.weight,
         )
 
 
@@ -327,11 +284,11 @@ def _print_summary(result: dict[str, Any], args: argparse.Namespace, screen: Scr
             **({"categories": result["categories"]} if result["categories"] else {}),
             **{
                 name: result[name.replace(" ", "_")]
-                for name in ("train loss", "validation loss")
+                for name in ("train loss", "validation loss", "resumed after round", "checkpoint")
                 if name.replace(" ", "_") in result
             },
             **{
-                f"{SCORE_LABELS[name]} on {args.valid.name}": value
+                f"{SCORE_LABELS[name]} on {_scored_rows(result, args)}": value
                 for name, value in result.get("validation", {}).items()
             },
             "fingerprint": result["fingerprint"][:16],
@@ -344,3 +301,10 @@ def _print_summary(result: dict[str, Any], args: argparse.Namespace, screen: Scr
             [{n.replace("_", " "): v for n, v in row.items()} for row in result["leaderboard"]],
         )
     screen.message(f"Next: stagewise show {result['model']}")
+
+
+def _scored_rows(result: dict[str, Any], args: argparse.Namespace) -> str:
+    """Return the rows that validation scores are computed from: a sample of a large table."""
+    n_rows, n_scored = result["validation_rows"], result["validation_rows_scored"]
+    where = args.valid if _is_pattern(args.valid) else Path(args.valid).name
+    return where if n_scored == n_rows else f"{n_scored:,} of the {n_rows:,} rows of {where}"

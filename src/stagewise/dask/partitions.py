@@ -52,8 +52,8 @@ def read_partitions(X: Any, y: Any, weight: Any, suffix: str = "") -> Partitions
 
     Parameters
     ----------
-    X : dask.dataframe.DataFrame, dask.array.Array, or list of Delayed
-        The features. Parts of a list are data frames.
+    X : dask.dataframe.DataFrame, dask.array.Array, list of Delayed, or Partitions
+        The features. Parts of a list are data frames. Partitions are returned as they are.
     y : str, dask.dataframe.Series, dask.array.Array, or list of Delayed
         The targets; a str: a column of X.
     weight : as y, or None
@@ -68,6 +68,8 @@ def read_partitions(X: Any, y: Any, weight: Any, suffix: str = "") -> Partitions
     ValueError
         If the numbers of partitions differ.
     """
+    if isinstance(X, Partitions):
+        return X
     if not is_collection(X) or isinstance(X, dd.Series):
         raise TypeError(
             f"X{suffix} must be a dask.dataframe.DataFrame, a dask.array.Array or a list of "

@@ -7,7 +7,7 @@ reads all of its cells in all files. Nothing is dropped or filled in.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -56,7 +56,7 @@ class CsvSource:
         cls,
         files: Sequence[DataFile],
         types: Mapping[str, pa.DataType],
-        wanted: Sequence[str] | None,
+        is_used: Callable[[str], bool],
     ) -> CsvSource:
         """Find the types and count the rows of files; see `Layout.merge` for the arguments."""
         import pyarrow as pa
@@ -87,7 +87,7 @@ class CsvSource:
             file: pa.schema([(name, found[name]) for name in header.names])
             for file, header in headers.items()
         }
-        return cls(Layout.merge(schemas, types, wanted), tuple(parts), found)
+        return cls(Layout.merge(schemas, types, is_used), tuple(parts), found)
 
     @property
     def schema(self) -> pa.Schema:

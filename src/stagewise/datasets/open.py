@@ -169,6 +169,8 @@ def _open_files(
     require_pyarrow()
     if isinstance(columns, str):
         raise TypeError(f"columns must be a list of names; got the text {columns!r}.")
-    wanted = None if columns is None else [*columns, *(n for n in (target, weight) if n)]
-    opened = kind.open(find_files(source, endings), arrow_types(types), wanted)
+    used = None if columns is None else {*columns, target, weight}
+    opened = kind.open(
+        find_files(source, endings), arrow_types(types), lambda name: used is None or name in used
+    )
     return Dataset.choose_columns(opened, columns, target, weight)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -42,7 +42,7 @@ class ParquetSource:
         cls,
         files: Sequence[DataFile],
         types: Mapping[str, pa.DataType],
-        wanted: Sequence[str] | None,
+        is_used: Callable[[str], bool],
     ) -> ParquetSource:
         """Read the footers of files; see `Layout.merge` for the arguments."""
         schemas, parts, n_rows = {}, [], 0
@@ -56,7 +56,7 @@ class ParquetSource:
                     parts.append(Part(file, group, n_rows, count))
                     n_rows += count
         refuse_no_rows(parts)
-        return cls(Layout.merge(schemas, types, wanted), tuple(parts))
+        return cls(Layout.merge(schemas, types, is_used), tuple(parts))
 
     @property
     def schema(self) -> pa.Schema:

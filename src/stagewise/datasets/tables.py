@@ -7,7 +7,7 @@ columns, too. This module must not read files.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,25 @@ from stagewise.datasets.file_list import DataFile
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Layout"]
+__all__ = ["ColumnMismatchError", "Layout"]
+
+
+class ColumnMismatchError(ValueError):
+    """A column differs between files.
+
+    Parameters
+    ----------
+    column : str
+        Its name.
+    problem : str
+        The difference.
+    remedy : str
+        The remedy for callers in Python.
+    """
+
+    def __init__(self, column: str, problem: str, remedy: str) -> None:
+        super().__init__(f"{problem}; {remedy}.")
+        self.column, self.problem = column, problem
 
 
 @dataclass(frozen=True)
@@ -30,17 +48,20 @@ class Layout:
         Names and types of all columns; those of folders come last.
     in_folders : tuple of str
         The columns whose values are in the names of folders.
+    left_out : tuple of str
+        Unused columns that differ between files.
     """
 
     schema: pa.Schema
     in_folders: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @classmethod
     def merge(
         cls,
         schemas: Mapping[DataFile, pa.Schema],
         types: Mapping[str, pa.DataType],
-        wanted: Sequence[str] | None,
+        is_used: Callable[[str], bool],
     ) -> Layout:
         """Return the layout of files with these schemas.
 
@@ -50,8 +71,8 @@ class Layout:
             The columns of each file.
         types : mapping of str to pyarrow.DataType
             Types that the caller has chosen.
-        wanted : sequence of str or None
-            The columns that are used; others may differ between files. None: all columns.
+        is_used : callable
+            Whether a column is used; others may differ between files.
 
         Raises
         ------
@@ -62,17 +83,19 @@ class Layout:
 
         # Files usually have one schema: each is compared once, at its first file.
         kinds = {file: _types_of(schema) for file, schema in _distinct(schemas).items()}
-        fields = {}
+        fields, left_out = {}, []
         for name in dict.fromkeys(name for own in kinds.values() for name in own):
             try:
                 fields[name] = pa.field(name, _shared_type(name, kinds, types))
             except ValueError:
-                if wanted is None or name in wanted:
+                if is_used(name):
                     raise
+                left_out.append(name)
         stored = set(fields)
         for name, kind in _folder_types(list(schemas)).items():
             fields.setdefault(name, pa.field(name, types.get(name, kind)))
-        return cls(pa.schema(fields.values()), tuple(n for n in fields if n not in stored))
+        in_folders = tuple(name for name in fields if name not in stored)
+        return cls(pa.schema(fields.values()), in_folders, tuple(left_out))
 
     def stored(self, columns: Sequence[str]) -> list[str]:
         """Return the columns that must be read from the files."""
@@ -129,9 +152,10 @@ def _shared_type(
     first = next(file for file, own in kinds.items() if name in own)
     for file, own in kinds.items():
         if name not in own:
-            raise ValueError(
-                f"{str(file.path)!r} has no column {name!r}, which {str(first.path)!r} has; add "
-                "the column, or leave it out with columns."
+            raise ColumnMismatchError(
+                name,
+                f"{str(file.path)!r} has no column {name!r}, which {str(first.path)!r} has",
+                "add the column, or leave it out with columns",
             )
         if len(own[name]) > 1:
             raise ValueError(
@@ -142,10 +166,11 @@ def _shared_type(
         if name in types:
             shared = types[name]
         elif shared is None:
-            raise ValueError(
+            raise ColumnMismatchError(
+                name,
                 f"Column {name!r} is {kind} in {str(file.path)!r}, but {before} in "
-                f"{str(first.path)!r}; write the files with one type, or choose it with "
-                f"types={{{name!r}: …}}."
+                f"{str(first.path)!r}",
+                f"write the files with one type, or choose it with types={{{name!r}: …}}",
             )
     return shared
 

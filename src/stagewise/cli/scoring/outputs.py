@@ -18,14 +18,12 @@ from stagewise.cli.files import PARQUET
 from stagewise.cli.scoring.scorer import Scorer
 from stagewise.datasets import Dataset
 from stagewise.datasets.csv_source import ENDINGS as CSV_ENDINGS
-from stagewise.datasets.file_list import DataFile
+from stagewise.datasets.identity import file_identity
 
 __all__ = ["Output", "Provenance", "is_folder", "outputs_of"]
 
 KEY = "stagewise.prediction"
 """The key of the record in the metadata of a Parquet file."""
-FOOTER_TAIL = 8
-"""The last bytes of a Parquet file: the length of the footer, and a mark."""
 
 
 @dataclass(frozen=True)
@@ -85,22 +83,11 @@ class Provenance:
             "model_file": self.model_file,
             "options": self.options,
             "types": [str(field.type) for field in dataset.source.schema],
-            "inputs": [_identity(file) for file in dataset.files],
+            "inputs": [
+                {**file_identity(file), "changed_at": file.changed_at} for file in dataset.files
+            ],
         }
         return {KEY: json.dumps(record, sort_keys=True)}
-
-
-def _identity(file: DataFile) -> dict[str, Any]:
-    """Return what identifies the contents of an input file without reading all of it."""
-    facts = {"name": file.name, "size": file.size, "changed_at": file.changed_at}
-    with file.path.open("rb") as opened:
-        opened.seek(-min(FOOTER_TAIL, file.size), 2)
-        tail = opened.read()
-        if tail.endswith(b"PAR1"):
-            length = min(int.from_bytes(tail[:4], "little") + FOOTER_TAIL, file.size)
-            opened.seek(-length, 2)
-            facts["footer"] = hashlib.sha256(opened.read()).hexdigest()
-    return facts
 
 
 def is_folder(out: str) -> bool:

@@ -20,7 +20,7 @@ __all__ = ["Checkpoints", "Rounds", "binned_tree"]
 
 @dataclass(frozen=True)
 class Rounds:
-    """The trees and the losses of the first rounds of a fit; lists may have more.
+    """The trees and the losses of the first rounds of a fit.
 
     Attributes
     ----------
@@ -36,6 +36,12 @@ class Rounds:
     trees: list[Tree]
     train_loss: list[float]
     valid_loss: list[float]
+
+    def before_last(self) -> Rounds:
+        """Return all rounds but the last: a fit that resumes decides again whether it ends."""
+        n = max(0, self.n - 1)
+        trees = self.trees[: len(self.trees) // max(1, self.n) * n]
+        return Rounds(n, trees, self.train_loss[:n], self.valid_loss[:n])
 
 
 class Checkpoints(Protocol):

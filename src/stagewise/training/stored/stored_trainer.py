@@ -278,7 +278,8 @@ class _StoredTrainer:
         rounds = None if checkpoints is None else checkpoints.load(stage)
         if rounds is None:
             return Rounds(0, [], [], [])
-        for number, tree in enumerate(rounds.trees[: rounds.n * ensemble.trees_per_round]):
+        rounds = rounds.before_last()
+        for number, tree in enumerate(rounds.trees):
             ensemble.append(tree)
             grown, value = binned_tree(stored[0].table.layout, tree)
             output = number % ensemble.trees_per_round
@@ -316,10 +317,9 @@ class _StoredTrainer:
 
         def save(progress: Progress) -> None:
             if checkpoints is not None:
-                # A copy: the trees after the best round are removed in the end.
-                trees = list(ensemble.trees)
-                losses = monitor.train_loss, monitor.valid_loss
-                checkpoints.save(stage, Rounds(progress.round, trees, *losses))
+                # Copies: later rounds are added, and those after the best one removed in the end.
+                lists = ensemble.trees, monitor.train_loss, monitor.valid_loss
+                checkpoints.save(stage, Rounds(progress.round, *(list(own) for own in lists)))
 
         monitor = make_monitor(
             replace(stopping, callbacks=(*stopping.callbacks, save)),
@@ -328,9 +328,9 @@ class _StoredTrainer:
             self.context,
             stops_early=valid is not None,
             folds=folds,
-            history=(before.train_loss[: before.n], before.valid_loss[: before.n]),
+            history=(before.train_loss, before.valid_loss),
         )
-        last = before.n if self.data.one_class or monitor.has_stopped else stopping.n_estimators
+        last = 0 if self.data.one_class else stopping.n_estimators
         try:
             context = self.context
             fit = Boosting(self._recipe(), ensemble, rows, valid, context.workers, context.seed)

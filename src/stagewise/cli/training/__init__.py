@@ -1,0 +1,1 @@
+"""The parts of ``stagewise train``: tables in memory, datasets, clusters and checkpoints."""
