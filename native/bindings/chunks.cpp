@@ -324,8 +324,7 @@ void bind_chunks(nb::module_& m) {
   nb::class_<OwnedGrower>(m, "ChunkGrower")
       .def("__init__", &make_grower, "workers"_a, "store"_a, "layout"_a, "rules"_a,
            "whole_weights"_a, "total_weight"_a, "leaves_per_pass"_a, "has_absent_rows"_a,
-           "exchange"_a.none(),
-           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+           "exchange"_a.none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
       .def(
           "grow",
           [](OwnedGrower& g, double abs_gradient, double hessian, double share, uint64_t seed,

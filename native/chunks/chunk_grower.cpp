@@ -415,29 +415,58 @@ void ChunkGrower::find_splits(const std::vector<Leaf*>& leaves) {
   workers_.run(found.size() * histograms_.groups(), [&](size_t task, int) {
     finder_.scan_group(&scans[task / histograms_.groups()], task % histograms_.groups());
   });
+  // The finder counts the rows of most leaves: one pass, and one sum of all processes, for all.
+  counted_.clear();
+  for (const Scan& scan : scans) {
+    const auto feature = finder_.feature_to_count(scan);
+    if (feature) counted_.push_back({scan.leaf, *feature, {}});
+  }
+  if (!counted_.empty()) count_rows_of(&counted_);
   for (size_t i = 0; i < found.size(); ++i)
     found[i]->split = finder_.choose_split(&scans[i], &scratch_);
 }
 
-// Counts the rows of a leaf that are in the store, and those of other processes.
-void ChunkGrower::count(const Leaf& leaf, uint32_t feature, int64_t* counts) const {
-  const size_t codes = layout_.value_bins(feature) + 1;
-  std::vector<int64_t> own(parts_.size() * codes, 0);
+// Counts the rows of leaves that are in the store, and those of other processes, by their codes.
+void ChunkGrower::count_rows_of(std::vector<Counted>* leaves) const {
+  std::vector<size_t> at(1, 0);
+  for (const Counted& one : *leaves) at.push_back(at.back() + layout_.value_bins(one.feature) + 1);
+  std::vector<int64_t> own(parts_.size() * at.back(), 0);
   store_.visit(
       workers_, {Field::codes, Field::weight, Field::rows}, {},
-      [&](size_t chunk) { return range(leaf, chunk).n() > 0; },
+      [&](size_t chunk) {
+        return std::any_of(leaves->begin(), leaves->end(),
+                           [&](const Counted& one) { return range(*one.leaf, chunk).n() > 0; });
+      },
       [&](const RowStore::Chunk& chunk, size_t worker) {
         const Bins bins = bins_of(chunk);
-        const RowIndex rows = rows_of(chunk, leaf);
         const auto* const weight = chunk.get<const double>(Field::weight);
-        int64_t* const part = own.data() + worker * codes;
-        for (size_t i = 0; i < rows.n; ++i)
-          part[bins.code(rows[i], feature)] +=
-              weight == nullptr ? 1 : weights_.units_of(weight[rows[i]]);
+        for (size_t l = 0; l < leaves->size(); ++l) {
+          const RowIndex rows = rows_of(chunk, *(*leaves)[l].leaf);
+          int64_t* const part = own.data() + worker * at.back() + at[l];
+          for (size_t i = 0; i < rows.n; ++i)
+            part[bins.code(rows[i], (*leaves)[l].feature)] +=
+                weight == nullptr ? 1 : weights_.units_of(weight[rows[i]]);
+        }
       });
-  std::fill_n(counts, codes, 0);
-  for (size_t i = 0; i < own.size(); ++i) counts[i % codes] += own[i];
-  add_up({counts, codes});
+  std::vector<int64_t> all(at.back(), 0);
+  for (size_t i = 0; i < own.size(); ++i) all[i % all.size()] += own[i];
+  add_up(all);
+  for (size_t l = 0; l < leaves->size(); ++l)
+    (*leaves)[l].counts.assign(all.begin() + static_cast<ptrdiff_t>(at[l]),
+                               all.begin() + static_cast<ptrdiff_t>(at[l + 1]));
+}
+
+void ChunkGrower::count(const Leaf& leaf, uint32_t feature, int64_t* counts) const {
+  const auto known = std::find_if(counted_.begin(), counted_.end(), [&](const Counted& one) {
+    return one.leaf == &leaf && one.feature == feature;
+  });
+  std::vector<Counted> more;
+  if (known == counted_.end()) {
+    more.push_back({&leaf, feature, {}});
+    count_rows_of(&more);
+  }
+  const Counted& found = known == counted_.end() ? more.front() : *known;
+  std::copy(found.counts.begin(), found.counts.end(), counts);
 }
 
 void ChunkGrower::add_scores(const Tree& tree, std::span<const double> value, size_t output) {

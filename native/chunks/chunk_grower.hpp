@@ -74,6 +74,14 @@ class ChunkGrower : private RowCounter {
     std::vector<uint32_t> aside;
   };
 
+  // The rows of a leaf by their codes of a feature.
+  struct Counted {
+    const Leaf* leaf;
+    uint32_t feature;
+    std::vector<int64_t> counts;
+  };
+
+  void count_rows_of(std::vector<Counted>* leaves) const;
   void count(const Leaf& leaf, uint32_t feature, int64_t* counts) const override;
 
   double dispersion();
@@ -129,6 +137,7 @@ class ChunkGrower : private RowCounter {
   uint64_t grown_ = 0;                      // the number of trees so far
   std::vector<std::vector<Range>> ranges_;  // per leaf of the tree: its rows in each chunk
   std::vector<std::pair<int32_t, const Leaf*>> final_leaves_;  // (node, leaf)
+  std::vector<Counted> counted_;                               // of the leaves that are searched
   std::vector<Part> parts_;                                    // per thread
 };
 

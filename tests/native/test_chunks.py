@@ -157,8 +157,17 @@ def trees_of_chunks(
             store.write_weight(begin - first, table.w[begin:end])
     store.set_scores(workers, np.zeros(1))
     whole = table.w is None or bool((table.w == np.rint(table.w)).all())
+    absent = table.w is not None and not table.w.all()
     grower = ChunkGrower(
-        workers, store, layout, table.tree_rules, whole, table.total, how.leaves_per_pass, peers
+        workers,
+        store,
+        layout,
+        table.tree_rules,
+        whole,
+        table.total,
+        how.leaves_per_pass,
+        absent,
+        peers,
     )
     found = []
     for m in range(rounds):

@@ -154,6 +154,25 @@ void PackedGradientFinder::write_split(const Scan& node, size_t position, double
   split->left_sum = candidate.result.left_sum;
 }
 
+std::optional<uint32_t> PackedGradientFinder::feature_to_count(const Scan& node) const {
+  size_t best = features_->size();
+  double best_score = kNoSplit;
+  node.visit_allowed(features_->size(), [&](size_t i) {
+    const bool penalised = !rules_.feature_penalty.empty();
+    const double score = node.score[i] - (penalised ? penalty((*features_)[i]) : 0.0);
+    if (score > best_score) {
+      best_score = score;
+      best = i;
+    }
+  });
+  if (best_score == kNoSplit || node.is_scanned[best] == 0) return {};
+  const Candidate& candidate = node.candidates[best];
+  const double packed_gain = best_score - unsplit(*node.leaf, candidate);
+  if (!gain_suffices(node, candidate, packed_gain, real_gain(packed_gain))) return {};
+  if (candidate.exact || min_count_proven(*node.leaf, candidate.result.left_sum)) return {};
+  return (*features_)[best];
+}
+
 size_t PackedGradientFinder::choose_candidate(Scan* node, Scratch* scratch, Split* split) const {
   const Leaf& leaf = *node->leaf;
   const bool penalised = !rules_.feature_penalty.empty();

@@ -7,6 +7,8 @@
 // feature comes first, and only features that could win are scanned.
 #pragma once
 
+#include <optional>
+
 #include "core/row_weights.hpp"
 #include "gradients/gradients.hpp"
 #include "grow/finders/finder.hpp"
@@ -67,6 +69,8 @@ class PackedGradientFinder : public Finder {
   bool counts_needed() const { return counts_needed_; }
   // Rows are counted by `counter`, because the finder has none.
   void set_counter(const RowCounter* counter) { counter_ = counter; }
+  // The feature whose rows choose_split() counts first, if it counts any; all groups are scanned.
+  std::optional<uint32_t> feature_to_count(const Scan& node) const;
   double penalty(uint32_t feature) const;  // subtracted from the score, in packed units
 
   PackedRows packed_rows() const { return {gradients_->slots(), nullptr}; }
