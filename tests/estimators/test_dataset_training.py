@@ -205,6 +205,18 @@ def test_the_model_can_be_saved_and_predicts_datasets(tmp_path: Path) -> None:
     assert (model.predict(dataset) == again.predict(TABLE.select(FEATURES))).all()
 
 
+def test_the_passes_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    dataset = stagewise.read_batches(TABLE, target="number", columns=FEATURES)
+    regressor(n_estimators=1, verbose=1).fit(dataset, X_val=dataset)
+    shown = [line.rsplit("  ", 1)[0] for line in capsys.readouterr().err.splitlines()]
+    for number in (1, 2, 3):
+        assert f"pass {number}: 9,000 of 9,000 rows" in shown
+    assert "pass 2: 9,000 of 9,000 validation rows" in shown
+    assert any(line.startswith("round 1/1") for line in shown)
+    regressor(n_estimators=1).fit(dataset)
+    assert capsys.readouterr().err == ""
+
+
 # ---- faults --------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from stagewise.boosting.monitor import Progress
 
-__all__ = ["ProgressDisplay", "ProgressLines"]
+__all__ = ["PassDisplay", "ProgressDisplay", "ProgressLines"]
 
 
 class ProgressDisplay:
@@ -76,6 +76,42 @@ class ProgressDisplay:
         if progress.round == progress.n_rounds:
             self.close()
         return True
+
+
+class PassDisplay:
+    """Shows the passes over rows that are not in memory, on standard error.
+
+    Parameters
+    ----------
+    verbose : int
+        0: nothing. Otherwise one line on a terminal, or about one line per second.
+    rows : str
+        Which rows are read, such as "rows" or "validation rows".
+    """
+
+    SECONDS = 1.0
+    """The least time between two lines."""
+
+    def __init__(self, verbose: int, rows: str = "rows") -> None:
+        self._on, self._rows = verbose > 0, rows
+        self._begin = time.monotonic()
+        self._last_line, self._last_pass = -self.SECONDS, 0
+
+    def show(self, number: int, n: int, n_all: int | None) -> None:
+        """Show that a pass has read n of all rows (None: their number is unknown)."""
+        stream, now = sys.stderr, time.monotonic()
+        if not self._on or stream is None:
+            return
+        ended = n == n_all
+        if now - self._last_line < self.SECONDS and not ended and number == self._last_pass:
+            return
+        self._last_line, self._last_pass = now, number
+        of_all = "" if n_all is None else f" of {n_all:,}"
+        line = f"pass {number}: {n:,}{of_all} {self._rows}  {now - self._begin:.1f} s"
+        if stream.isatty():  # the line is written again until the pass ends
+            print(f"\r{line}\x1b[K", end="\n" if ended else "", file=stream, flush=True)
+        else:
+            print(line, file=stream, flush=True)
 
 
 class ProgressLines:

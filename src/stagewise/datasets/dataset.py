@@ -7,12 +7,12 @@ each pass reads them again in the same order. Passes decode ahead, on a thread o
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from stagewise.datasets.batch import Batch, Part
 from stagewise.datasets.file_list import DataFile
 from stagewise.datasets.memory import available_memory, read_bytes
 from stagewise.datasets.read_ahead import read_ahead
+from stagewise.datasets.watched_source import WatchedSource
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
@@ -244,6 +245,10 @@ class Dataset:
         if folder is not None and not folder.is_dir():
             raise FileNotFoundError(f"cache: there is no folder {str(folder)!r}; create it.")
         return replace(self, cache=folder, memory_limit=read_bytes(memory_limit, "memory_limit"))
+
+    def watched(self, show: Callable[[int, int, int | None], None]) -> Dataset:
+        """Return the same rows; `show` is called while they are read, see `WatchedSource`."""
+        return replace(self, source=cast("Source", WatchedSource(self.source, show)))
 
     def _batch_bytes(self) -> int:
         """Return the size of a batch; several of them are in memory at once."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from stagewise.boosting.progress import PassDisplay
 from stagewise.cluster.peers import ALONE, Peers
 from stagewise.datasets.dataset import Dataset
 from stagewise.estimators.bases.first_rank import fit_on_first_rank
@@ -223,6 +225,12 @@ class FitMixin:
         if arguments.groups is not None:
             raise NeedsRowsInMemoryError("groups")
         check = self._dataset_check(params, hold_out, has_validation=arguments.X_val is not None)
+        verbose = params.get("verbose", 0)
+        watched = {"X": arguments.X.watched(PassDisplay(verbose).show)}
+        if arguments.X_val is not None:
+            held = PassDisplay(verbose, "validation rows")
+            watched["X_val"] = arguments.X_val.watched(held.show)
+        arguments = replace(arguments, **watched)
         table_reader, target_reader = readers
         assert isinstance(table_reader, FeatureReader)
         seed, peers = context.seed, context.peers
