@@ -295,6 +295,14 @@ def test_a_memory_limit_is_checked(limit: Any, message: str) -> None:
         stagewise.read_batches(TABLE, target="number", memory_limit=limit)
 
 
+def test_a_sample_that_does_not_fit_into_the_limit_is_refused() -> None:
+    columns = {f"f{j}": np.zeros(70_000, np.float32) for j in range(400)}
+    table = pa.table(columns | {"y": np.arange(70_000.0)})
+    dataset = stagewise.read_batches(table, target="y", memory_limit="134217728")
+    with pytest.raises(ValueError, match=r"400 features .* needs 105MB. Raise memory_limit by"):
+        GradientBoostingRegressor(n_estimators=1).fit(dataset)
+
+
 SMALL_MEMORY = """
 import resource, sys
 import stagewise

@@ -20,7 +20,7 @@ from stagewise.learners.histogram_tree import HistogramTree, native_rules
 from stagewise.learners.tree_learner import GrownTerm, tree_of
 from stagewise.losses import BoundLoss, Loss
 
-__all__ = ["StoredLoss", "StoredRows", "StoredScore", "StoredTreeLearner"]
+__all__ = ["LEAVES_PER_PASS", "StoredLoss", "StoredRows", "StoredScore", "StoredTreeLearner"]
 
 Vector = npt.NDArray[np.float64]
 

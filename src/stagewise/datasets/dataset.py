@@ -260,7 +260,11 @@ class Dataset:
 
     def memory_bytes(self) -> int:
         """Return the memory that a fit may use for its rows, besides that of the batches."""
-        return max(0, self.limit() - READING_BATCHES * self._batch_bytes() - DECODER_BYTES)
+        return max(0, self.limit() - self.reading_bytes())
+
+    def reading_bytes(self) -> int:
+        """Return the memory that reading batches needs."""
+        return READING_BATCHES * self._batch_bytes() + DECODER_BYTES
 
     def row_bytes(self) -> int:
         """Return the bytes of a row in memory, about."""

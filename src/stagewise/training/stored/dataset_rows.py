@@ -31,6 +31,7 @@ from stagewise.data.reading.wide_integers import (
 from stagewise.datasets.arrow import release_memory
 from stagewise.datasets.batch import Batch
 from stagewise.datasets.dataset import Dataset
+from stagewise.datasets.memory import format_bytes
 from stagewise.training.reading.feature_reader import FeatureReader
 from stagewise.training.stored.dataset_target import DatasetTarget
 
@@ -40,6 +41,8 @@ Vector = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.uint32]
 Codings = list[npt.NDArray[np.float64] | npt.NDArray[np.uint32]]
 
+COLUMNS_AT_ONCE = 16
+"""The columns whose sampled values are copied at once, to learn their cuts."""
 ALL_ROWS = 2**62
 """A sample is not sampled again."""
 WEIGHT_UNIT = 2.0**20
@@ -160,14 +163,16 @@ class DatasetSample:
 
     def codings(self, workers: Workers, features: Features, max_bins: int, seed: int) -> Codings:
         """Return the coding of each column, as `learn_codings` does of a table in memory."""
-        n = sum(len(columns[0].values) for columns in self.rows.batches.values())
-        numbers = [
-            np.zeros(n) if feature.kind == "categorical" else self.rows.floats(place, feature.cuts)
-            for place, feature in enumerate(features)
-        ]
-        columns: Any = core_columns(numbers)
-        weight = self.rows.weights()
-        codings: Codings = [*learn_cuts(workers, columns, weight, max_bins, ALL_ROWS, seed)]
+        weight, codings = self.rows.weights(), Codings()
+        none = np.zeros(sum(len(columns[0].values) for columns in self.rows.batches.values()))
+        for first in range(0, len(features), COLUMNS_AT_ONCE):
+            columns: Any = core_columns(
+                [
+                    none if f.kind == "categorical" else self.rows.floats(first + i, f.cuts)
+                    for i, f in enumerate(features[first : first + COLUMNS_AT_ONCE])
+                ]
+            )
+            codings += learn_cuts(workers, columns, weight, max_bins, ALL_ROWS, seed)
         for place in features.categorical:
             categories = features[place].categories
             assert categories is not None
@@ -250,6 +255,7 @@ def learn_features(
     seed : int
         The seed of the sample.
     """
+    _check_sample_fits(dataset, target)
     features: Features | None = None
     sample = DatasetSample.empty(len(dataset.features))
     _, whole_weights = target.total_weight()
@@ -273,6 +279,19 @@ def learn_features(
     merged = [own for own in target.peers.gather(features) if own is not None]
     whole = sample.over(target.peers)
     return whole.with_integer_cuts(reduce(Features.merged, merged), reader.spec.max_bins), whole
+
+
+def _check_sample_fits(dataset: Dataset, target: DatasetTarget) -> None:
+    """Raise unless the sample from which cuts are learned fits into the memory limit."""
+    needed = min(target.n_rows, SAMPLE_LIMIT) * dataset.row_bytes()
+    spare = dataset.limit() - dataset.reading_bytes() - needed
+    if spare < 0:
+        raise ValueError(
+            f"memory_limit is {format_bytes(dataset.limit())}, but the cuts of "
+            f"{len(dataset.features):,} features are learned from a sample of rows that needs "
+            f"{format_bytes(needed)}. Raise memory_limit by at least {format_bytes(-spare)}, or "
+            "choose fewer columns."
+        )
 
 
 @dataclass(frozen=True)

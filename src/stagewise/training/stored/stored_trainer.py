@@ -21,7 +21,12 @@ from stagewise.boosting.loop import Boosting, boost
 from stagewise.boosting.monitor import Monitor, Progress
 from stagewise.boosting.recipe import BoundRecipe
 from stagewise.boosting.sampling import RowFraction
-from stagewise.boosting.stored_rows import StoredRows, StoredTable, StoredTreeLearner
+from stagewise.boosting.stored_rows import (
+    LEAVES_PER_PASS,
+    StoredRows,
+    StoredTable,
+    StoredTreeLearner,
+)
 from stagewise.data import TargetScale
 from stagewise.exact_sums import mean_of_blocks
 from stagewise.losses import Loss
@@ -207,7 +212,9 @@ class _StoredTrainer:
 
     def _fill_stores(self, layout: BinLayout) -> tuple[StoredRows, StoredRows | None]:
         """Return the training rows and the held-out or validation rows in stores."""
-        memory, fold = self.train_rows.dataset.memory_bytes(), self.data.fold
+        memory = self.train_rows.dataset.memory_bytes()
+        memory = max(0, memory - self._histogram_bytes(layout))
+        fold = self.data.fold
         held: Any = self.data.valid if fold is None else fold.held
         n = self.train_rows.target.placement.n_stored
         n_held = 0 if held is None else held.target.placement.n_stored
@@ -224,6 +231,15 @@ class _StoredTrainer:
             others = self._store(held, everywhere, rest, grows=False, weighted=weighted)
         self._finish_reading()
         return rows, others
+
+    def _histogram_bytes(self, layout: BinLayout) -> int:
+        """Return the memory of the histograms of a tree, of all its leaves and of the threads."""
+        bins = sum(layout.value_bins(f) + 1 for f in range(layout.n_features))
+        leaves = max(
+            tree.max_leaf_nodes or 2 ** (tree.max_depth or 8) for tree in self.learner.trees
+        )
+        threads = self.context.workers.threads
+        return 8 * bins * (leaves + LEAVES_PER_PASS * threads)
 
     def _store(
         self, rows: DatasetRows, layout: BinLayout, memory: int, *, grows: bool, weighted: bool
