@@ -8,8 +8,14 @@ except ImportError as error:
     ) from error
 
 from stagewise.dask.estimators import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise.dask.shap import LazyShapValues, shap_values
 
-__all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
+__all__ = [
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+    "LazyShapValues",
+    "shap_values",
+]
 
 
 def __dir__() -> list[str]:
