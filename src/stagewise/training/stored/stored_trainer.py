@@ -19,7 +19,7 @@ import numpy.typing as npt
 from stagewise._native import BinLayout, RowStore
 from stagewise.boosting import responses
 from stagewise.boosting.loop import Boosting, boost
-from stagewise.boosting.monitor import Monitor, Progress
+from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.recipe import BoundRecipe
 from stagewise.boosting.sampling import RowFraction
 from stagewise.boosting.stored_rows import StoredRows, StoredTable, StoredTreeLearner
@@ -311,20 +311,20 @@ class _StoredTrainer:
         before: Rounds,
     ) -> Monitor:
         """Add rounds to the ensemble."""
-        checkpoints, stopping = self.context.checkpoints, self.spec.stopping
+        checkpoints = self.context.checkpoints
 
-        def save(progress: Progress) -> None:
+        def save(n: int) -> None:
             if checkpoints is not None:
-                losses = monitor.train_loss, monitor.valid_loss
-                checkpoints.save(Rounds(progress.round, ensemble.trees, *losses))
+                checkpoints.save(Rounds(n, ensemble.trees, monitor.train_loss, monitor.valid_loss))
 
         monitor = make_monitor(
-            replace(stopping, callbacks=(*stopping.callbacks, save)),
+            self.spec.stopping,
             self.loss,
             self.scale,
             self.context,
             stops_early=valid is not None,
             history=(before.train_loss[: before.n], before.valid_loss[: before.n]),
+            save=save,
         )
         last = 0 if self.data.one_class else self.spec.stopping.n_estimators
         try:
