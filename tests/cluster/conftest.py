@@ -23,8 +23,10 @@ def shared_client() -> Iterator[Client]:
 def client(shared_client: Client) -> Client:
     """Return the shared client when no task of an earlier test is left.
 
-    Exceptions of earlier tests hold frames, and these hold futures, until they are collected.
+    Exceptions of earlier tests hold frames, and these hold futures, until they are collected. A
+    worker that an earlier test killed was started again.
     """
+    start_threads(shared_client)
     gc.collect()
     wait_for(lambda: not any(counts["tasks"] for counts in inventory(shared_client).values()))
     return shared_client
