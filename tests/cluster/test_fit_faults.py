@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
@@ -131,10 +132,12 @@ class Starved:
             return self.training(exchange, shard)
         limits = resource.getrlimit(resource.RLIMIT_AS)
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (used + (16 << 20), limits[1]))
+        stack = threading.stack_size(1 << 20)
+        resource.setrlimit(resource.RLIMIT_AS, (used + (3 << 20), limits[1]))
         try:
             return self.training(exchange, shard)
         finally:
+            threading.stack_size(stack)
             resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
