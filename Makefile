@@ -10,6 +10,8 @@ BENCH := .venv-bench
 BIN   := $(VENV)/bin
 READY := $(VENV)/.ready
 BUILT := build/.installed
+OLDEST := build/dask-oldest
+OLDEST_DASK := 2025.11.0
 PAGES := $(VENV)/.browser
 
 NATIVE  := $(shell find native -name '*.cpp' -o -name '*.hpp')
@@ -21,7 +23,7 @@ EXTRAS   := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))[
 	print(*p["dependencies"], *sum((p["optional-dependencies"][e] for e in sys.argv[1:]), []), sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test accuracy accuracy-tuned explain scoring bench bench-large out-of-core cluster-bench cluster-model stubs structure figures cluster sanitize oom fuzz format clean
+.PHONY: help setup build demo test accuracy accuracy-tuned explain scoring bench bench-large out-of-core cluster-bench cluster-model stubs structure figures cluster cluster-oldest sanitize oom fuzz format clean
 
 help: ## say what can be typed here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -143,6 +145,15 @@ SITE       = $(shell $(BIN)/python -c 'import sysconfig; print(sysconfig.get_pat
 
 cluster: $(BUILT) ## the tests that start Dask clusters and harm their workers (minutes)
 	$(BIN)/python -m pytest -m cluster tests/cluster tests/test_examples.py
+
+cluster-oldest: $(BUILT) ## all tests of clusters with the oldest Dask that is supported (minutes)
+	$(BIN)/python -m venv $(OLDEST)
+# The packages of .venv follow those of this environment.
+	$(OLDEST)/bin/python -c 'import site; open(site.getsitepackages()[0] + "/more.pth", "w").write( \
+		"import site; site.addsitedir(\"$(SITE)\")")'
+	$(OLDEST)/bin/python $(PIP) install --quiet --no-deps --ignore-installed \
+		dask==$(OLDEST_DASK) distributed==$(OLDEST_DASK)
+	$(OLDEST)/bin/python -m pytest -m "cluster or not cluster" tests/cluster
 
 sanitize: $(READY) ## run the native tests under AddressSanitizer and UBSan (SANITIZE=thread: TSan)
 	$(BIN)/cmake -S . -B $(SAN_DIR) -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \

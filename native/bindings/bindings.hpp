@@ -177,6 +177,7 @@ void bind_tables(nb::module_& m);
 void bind_sparse(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_sampling(nb::module_& m);
+void bind_grown_tree(nb::module_& m);
 void bind_grower(nb::module_& m);
 void bind_forest_grower(nb::module_& m);
 void bind_forest(nb::module_& m);

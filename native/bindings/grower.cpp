@@ -193,10 +193,6 @@ FitArrays fit_leaf_models(Grower& grower, const Tree& tree, const Table& table,
       to_numpy(std::move(linear_leaves.complete)), to_numpy(std::move(linear_leaves.spread)));
 }
 
-// Feature, threshold, missing_left, left, right, value, gain and cover of every node.
-using TreeArrays = TupleOf<Out<int32_t>, Out<double>, Out<uint8_t>, Out<int32_t>, Out<int32_t>,
-                           Out<double>, Out<double>, Out<double>>;
-
 // One number per leaf.
 Out<double> summarise(Grower& grower, const In<double>& residual, const Multiplier& multiplier,
                       double own,
@@ -272,22 +268,6 @@ void bind_grower(nb::module_& m) {
           "output"_a, "gradients"_a);
 
   nb::class_<TreeRules>(m, "TreeRules").def(nb::new_(&make_rules), "rules"_a);
-
-  nb::class_<Tree>(m, "GrownTree")
-      .def("arrays",
-           [](const Tree& t) -> TreeArrays {
-             return nb::make_tuple(
-                 to_numpy(std::vector(t.feature)), to_numpy(std::vector(t.threshold)),
-                 to_numpy(std::vector(t.missing_left)), to_numpy(std::vector(t.left)),
-                 to_numpy(std::vector(t.right)), to_numpy(std::vector(t.value)),
-                 to_numpy(std::vector(t.gain)), to_numpy(std::vector(t.cover)));
-           })
-      .def_prop_ro("outputs", [](const Tree& t) { return t.outputs; })
-      .def("category_sets",
-           [](const Tree& t) -> TupleOf<Out<int32_t>, Out<uint64_t>> {  // (start per node, bits)
-             return nb::make_tuple(to_numpy(std::vector(t.set_start)),
-                                   to_numpy(std::vector(t.sets)));
-           });
 
   nb::class_<Grower>(m, "Grower")
       .def(

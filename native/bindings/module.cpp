@@ -22,6 +22,7 @@ NB_MODULE(_native, m) {
   bind_sparse(m);
   bind_losses(m);
   bind_sampling(m);
+  bind_grown_tree(m);
   bind_grower(m);
   bind_chunks(m);
   bind_forest_grower(m);

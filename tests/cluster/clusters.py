@@ -22,6 +22,8 @@ DASK_WARNINGS = [
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
+# Dask starts them when it needs them, such as for a large message.
+DASK_THREADS = ("IPythonHistory", "Dask-Offload")
 SHORT = Limits(start=20.0, silence=4.0, beat=1.0, tick=0.25)
 
 
@@ -37,9 +39,12 @@ def make_cluster(n_workers: int, **options: Any) -> LocalCluster:
 
 
 def start_threads(client: Client) -> None:
-    """Run a task on every worker: its first task starts a thread."""
+    """Run a task on every worker, since its first task starts a thread; wait until none is left."""
     workers = client.scheduler_info(n_workers=-1)["workers"]
-    client.gather([client.submit(abs, 1, workers=[a], pure=False) for a in workers])
+    futures = [client.submit(abs, 1, workers=[a], pure=False) for a in workers]
+    client.gather(futures)
+    client.cancel(futures)
+    wait_for(lambda: not any(counts["tasks"] for counts in inventory(client).values()))
 
 
 async def count(dask_worker: Worker) -> dict[str, Any]:
@@ -51,7 +56,7 @@ async def count(dask_worker: Worker) -> dict[str, Any]:
         "plugins": sorted(dask_worker.plugins),
         "keys": sorted(map(str, dask_worker.data)),
         "tasks": sorted(map(str, dask_worker.state.tasks)),
-        "threads": sum("IPythonHistory" not in t.name for t in threading.enumerate()),
+        "threads": sum(not t.name.startswith(DASK_THREADS) for t in threading.enumerate()),
         "stores": sum(isinstance(each, StoredTable) for each in gc.get_objects()),
         "coroutines": sorted(name for name in tasks if name.startswith(("Epoch", "Door", "Link"))),
         "comms": sum(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from distributed import Client
 
-from cluster.clusters import inventory, make_cluster, start_threads, wait_for
+from cluster.clusters import make_cluster, start_threads
 
 
 @pytest.fixture(scope="session")
@@ -23,10 +23,11 @@ def shared_client() -> Iterator[Client]:
 def client(shared_client: Client) -> Client:
     """Return the shared client when no task of an earlier test is left.
 
-    Exceptions of earlier tests hold frames, and these hold futures, until they are collected.
+    Exceptions of earlier tests hold frames, and these hold futures, until they are collected. A
+    worker that an earlier test killed was started again.
     """
     gc.collect()
-    wait_for(lambda: not any(counts["tasks"] for counts in inventory(shared_client).values()))
+    start_threads(shared_client)
     return shared_client
 
 

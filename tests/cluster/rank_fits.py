@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
 from stagewise.cluster.thread_exchange import run_ranks
+from stagewise.dask.gathered_fit import GatheredFit
 from stagewise.dask.partition_fit import PartitionFit, Roles
 from stagewise.dask.shard import Shard
 
@@ -67,6 +68,14 @@ class Case:
         return self._local
 
 
+def partitioning(seed: int, n: int, n_ranks: int) -> tuple[list[int], list[int]]:
+    """Return random cuts, with empty partitions and partitions of one row, and their ranks."""
+    rng = np.random.default_rng(seed)
+    cuts = np.sort(rng.integers(0, n, rng.integers(2, 9)))
+    cuts = np.sort(np.concatenate([cuts, cuts[:2], cuts[1:2] + 1]))
+    return np.minimum(cuts, n).tolist(), rng.integers(0, n_ranks, len(cuts) + 1).tolist()
+
+
 def tables_of(X: pd.DataFrame, y: Any, weight: Any, cuts: list[int]) -> list[pa.Table]:
     """Return the partitions of rows; categories without rows in a partition are not in it."""
     whole = X.assign(target=np.asarray(y))
@@ -88,6 +97,8 @@ def fit_on_ranks(
     n_ranks: int,
     valid_cuts: list[int] | None = None,
     checkpoint: Any = None,
+    n_threads: int = 1,
+    memory_limit: int | None = None,
     shards: list[Shard] | None = None,
 ) -> list[Any]:
     """Return the fitted estimator of each rank; `places` are the ranks of the partitions.
@@ -104,8 +115,9 @@ def fit_on_ranks(
 
     def fit(exchange: Any) -> Any:
         own = [i for i, rank in enumerate(places) if rank == exchange.rank]
-        training = PartitionFit(clone(case.estimator), roles, valid_roles, n_training)
-        shard = Shard([tables[i] for i in own], own, 1, checkpoint)
+        kind = PartitionFit if hasattr(case.estimator, "learning_rate") else GatheredFit
+        training = kind(clone(case.estimator), roles, valid_roles, n_training)
+        shard = Shard([tables[i] for i in own], own, n_threads, checkpoint, None, memory_limit)
         if shards is not None:
             shards.append(shard)
         return training(exchange, shard)

@@ -17,6 +17,7 @@ from cluster.rank_fits import (
     fit_on_ranks,
     frame,
     number_target,
+    partitioning,
     regressor,
 )
 from stagewise.dask.shard import Checkpoint, Shard
@@ -55,15 +56,7 @@ def make_cases() -> dict[str, Case]:
 CASES = make_cases()
 
 
-def partitioning(seed: int, n: int, n_ranks: int) -> tuple[list[int], list[int]]:
-    """Return random cuts, with empty partitions and partitions of one row, and their ranks."""
-    rng = np.random.default_rng(seed)
-    cuts = np.sort(rng.integers(0, n, rng.integers(2, 9)))
-    cuts = np.sort(np.concatenate([cuts, cuts[:2], cuts[1:2] + 1]))
-    return np.minimum(cuts, n).tolist(), rng.integers(0, n_ranks, len(cuts) + 1).tolist()
-
-
-@pytest.mark.parametrize("n_ranks", [1, 2, 4])
+@pytest.mark.parametrize("n_ranks", [1, 2, 4, 5, 6])
 @pytest.mark.parametrize("name", CASES)
 def test_the_model_of_several_ranks_is_the_model_in_memory(name: str, n_ranks: int) -> None:
     case = CASES[name]

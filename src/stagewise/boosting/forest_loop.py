@@ -2,7 +2,8 @@
 
 f = (1/M) Σ b_m, where every tree is fitted to the same target on its own bag. The trees are grown
 in parallel, and the out-of-bag rows measure the average after each tree. Which trees are kept does
-not depend on the number of threads.
+not depend on the number of threads, nor on that of the ranks of a cluster: every rank has all rows,
+grows some of the trees of a batch, and gets the others from the other ranks.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy.typing as npt
 from stagewise._native import ForestGrower, GrownTree
 from stagewise.boosting.loop import EncodedRows
 from stagewise.boosting.monitor import Monitor
+from stagewise.cluster.peers import ALONE, Peers
 from stagewise.exact_sums import mean_rows
 from stagewise.learners.tree_learner import tree_of
 from stagewise.losses import Loss
@@ -181,6 +183,7 @@ def grow_forest(
     workers: Any,
     seed: int,
     out_of_bag: bool,
+    peers: Peers = ALONE,
 ) -> Average:
     """Grow trees until the monitor stops, and divide their values by the number of trees.
 
@@ -203,6 +206,8 @@ def grow_forest(
         The key of all random numbers, together with the number of a tree.
     out_of_bag : bool
         Whether out-of-bag predictions are computed.
+    peers : Peers
+        The ranks of a cluster. All of them have the same rows and return the same forest.
 
     Returns
     -------
@@ -211,8 +216,9 @@ def grow_forest(
     """
     oob = OutOfBag(loss, train)
     best = oob.average
-    batch = PER_THREAD * workers.threads
-    trees = _grow_in_batches(grower, monitor.n_rounds, batch, seed, out_of_bag)
+    # The out-of-bag rows of the trees of all ranks are in memory at once.
+    batch = workers.threads * (PER_THREAD if peers.size == 1 else 1)
+    trees = _grow_in_batches(grower, monitor.n_rounds, batch, seed, out_of_bag, peers)
     for m, (grown, rows, leaf) in enumerate(trees, start=1):
         tree = tree_of(grown)
         ensemble.append(tree)
@@ -242,8 +248,16 @@ def grow_forest(
 
 
 def _grow_in_batches(
-    grower: ForestGrower, n: int, batch: int, seed: int, out_of_bag: bool
+    grower: ForestGrower, n: int, batch: int, seed: int, out_of_bag: bool, peers: Peers
 ) -> Iterator[tuple[GrownTree, npt.NDArray[np.uint32], npt.NDArray[np.int32]]]:
-    """Yield each tree, its out-of-bag rows and their leaves."""
-    for first in range(0, n, batch):
-        yield from grower.grow(seed, first, min(batch, n - first), out_of_bag)
+    """Yield each tree, its out-of-bag rows and their leaves, in the order of the trees.
+
+    The ranks divide the trees of a batch in proportion to their threads.
+    """
+    shares = np.cumsum([0, *peers.gather(batch)])
+    for first in range(0, n, int(shares[-1])):
+        number = min(int(shares[-1]), n - first)
+        begin, end = (first + number * shares[peers.rank :][:2] // shares[-1]).tolist()
+        own = grower.grow(seed, begin, end - begin, out_of_bag) if end > begin else []
+        for trees in peers.gather(own):
+            yield from trees

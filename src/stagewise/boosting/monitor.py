@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from stagewise.boosting.progress import ProgressDisplay
 from stagewise.boosting.stopping import EarlyStopping, TimeLimit
+from stagewise.cluster.peers import ALONE, Peers
 
 __all__ = ["Callback", "Monitor", "Progress"]
 
@@ -65,6 +66,11 @@ class Monitor:
         The factor from the units of the loss to those of the target.
     train_loss, valid_loss : list of float
         The history of the fit that is continued.
+    peers : Peers
+        The ranks of a fit on a cluster. Only rank 0 measures time and calls the callbacks; the
+        others stop when it does.
+    save : callable or None
+        Called with the number of each round after which the fit goes on, on every rank.
     """
 
     def __init__(
@@ -78,6 +84,8 @@ class Monitor:
         loss_scale: float = 1.0,
         train_loss: list[float] | None = None,
         valid_loss: list[float] | None = None,
+        peers: Peers = ALONE,
+        save: Callable[[int], None] | None = None,
     ) -> None:
         self.n_rounds = n_rounds
         self.early_stopping = early_stopping
@@ -91,6 +99,7 @@ class Monitor:
         self._callbacks = callbacks
         self._display = display
         self._loss_scale = loss_scale
+        self._peers, self._save = peers, save
         self._begin = time.perf_counter()
         if early_stopping is not None:
             for number, loss in enumerate(self.valid_loss, start=1):
@@ -122,9 +131,6 @@ class Monitor:
                 self.stop_reason = (
                     f"no better validation loss for {self.early_stopping.rounds} rounds"
                 )
-        if self.time_limit is not None and self.time_limit.should_stop():
-            stop = True
-            self.stop_reason = f"time_limit of {self.time_limit.seconds:g} s"
         progress = Progress(
             round_number,
             self.n_rounds,
@@ -134,11 +140,23 @@ class Monitor:
             time.perf_counter() - self._begin,
         )
         self._display.show(progress)
-        for callback in self._callbacks:
-            if callback(progress):
-                stop = True
-                self.stop_reason = f"callback {callback!r} returned True"
+        for reason in self._reasons(progress):
+            stop, self.stop_reason = True, reason
+        if not stop and self._save is not None:
+            self._save(round_number)
         return stop
+
+    def _reasons(self, progress: Progress) -> list[str]:
+        """Return why the time limit and the callbacks end the fit, as rank 0 decides."""
+        if self.time_limit is None and not self._callbacks:
+            return []
+        reasons = []
+        if self._peers.rank == 0:
+            if self.time_limit is not None and self.time_limit.should_stop():
+                reasons.append(f"time_limit of {self.time_limit.seconds:g} s")
+            ended = [callback for callback in self._callbacks if callback(progress)]
+            reasons += [f"callback {callback!r} returned True" for callback in ended]
+        return self._peers.share(reasons)
 
     def record_oob_improvement(self, improvement: float) -> None:
         """Record the decrease of the loss of the out-of-bag rows in a round."""

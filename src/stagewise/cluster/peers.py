@@ -59,6 +59,10 @@ class Peers:
             return [item]
         return [pickle.loads(part) for part in all_gather(self._exchange, _dump(item))]
 
+    def share(self, item: T) -> T:
+        """Return the item of rank 0."""
+        return self.gather(item)[0]
+
     def swap(self, items: Sequence[T]) -> list[T]:
         """Send ``items[i]`` to rank i; return what each rank sent to this one, in rank order."""
         if self.size == 1:

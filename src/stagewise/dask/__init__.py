@@ -8,8 +8,24 @@ except ImportError as error:
     ) from error
 
 from stagewise.dask.estimators import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise.dask.forests import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from stagewise.dask.shap import LazyShapValues, shap_values
 
-__all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
+__all__ = [
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+    "LazyShapValues",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+    "shap_values",
+]
 
 
 def __dir__() -> list[str]:

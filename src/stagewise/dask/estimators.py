@@ -20,13 +20,19 @@ from stagewise.estimators.parameters.make_specs import choose_seed
 from stagewise.training.reading.folds import MANY_ROWS
 from stagewise.training.stored.supported import unsupported_part
 
-__all__ = ["GradientBoostingClassifier", "GradientBoostingRegressor"]
+__all__ = [
+    "ClusterClassifierMixin",
+    "ClusterMixin",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+]
 
 
-class _ClusterMixin:
+class ClusterMixin:
     """Estimators that are fitted by the workers of a cluster."""
 
     _local_class: Any
+    _training_class: type[PartitionFit] = PartitionFit
 
     def fit(
         self: Any,
@@ -80,7 +86,7 @@ class _ClusterMixin:
         """Return the fitted estimator of one machine."""
         seed = choose_seed(self._parameters()["random_state"])
         local = self._local_class(**self.get_params(deep=False) | {"random_state": seed})
-        training = PartitionFit(
+        training = self._training_class(
             local, train.roles, None if valid is None else valid.roles, len(train.tables)
         )
         tables = train.tables + ([] if valid is None else valid.tables)
@@ -94,8 +100,6 @@ class _ClusterMixin:
         unsupported = {
             "early_stopping by several folds (True holds rows out)": several_folds,
             "warm_start=True": params["warm_start"],
-            "time_limit": params["time_limit"] is not None,
-            "callbacks": bool(params["callbacks"]),
             "sampling='group'": params["sampling"] == "group",
         }
         what = next((what for what, is_used in unsupported.items() if is_used), None)
@@ -140,7 +144,19 @@ class _ClusterMixin:
         return self._predict_any("predict", X, **options)
 
 
-class GradientBoostingRegressor(_ClusterMixin, estimators.GradientBoostingRegressor):  # type: ignore[misc]
+class ClusterClassifierMixin(ClusterMixin):
+    """Classifiers that are fitted by the workers of a cluster."""
+
+    def predict_proba(self, X: Any, **options: Any) -> Any:
+        """Return the probability of each class; see `predict`."""
+        return self._predict_any("predict_proba", X, **options)
+
+    def decision_function(self, X: Any, **options: Any) -> Any:
+        """Return the scores; see `predict`."""
+        return self._predict_any("decision_function", X, **options)
+
+
+class GradientBoostingRegressor(ClusterMixin, estimators.GradientBoostingRegressor):  # type: ignore[misc]
     """`stagewise.GradientBoostingRegressor` on a Dask cluster; the parameters are the same.
 
     Examples
@@ -156,15 +172,7 @@ class GradientBoostingRegressor(_ClusterMixin, estimators.GradientBoostingRegres
     _local_class = estimators.GradientBoostingRegressor
 
 
-class GradientBoostingClassifier(_ClusterMixin, estimators.GradientBoostingClassifier):  # type: ignore[misc]
+class GradientBoostingClassifier(ClusterClassifierMixin, estimators.GradientBoostingClassifier):  # type: ignore[misc]
     """`stagewise.GradientBoostingClassifier` on a Dask cluster; the parameters are the same."""
 
     _local_class = estimators.GradientBoostingClassifier
-
-    def predict_proba(self, X: Any, **options: Any) -> Any:
-        """Return the probability of each class; see `predict`."""
-        return self._predict_any("predict_proba", X, **options)
-
-    def decision_function(self, X: Any, **options: Any) -> Any:
-        """Return the scores; see `predict`."""
-        return self._predict_any("decision_function", X, **options)

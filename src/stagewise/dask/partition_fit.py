@@ -16,7 +16,7 @@ from stagewise.dask.shard import Checkpoint, Shard
 from stagewise.datasets.dataset import Dataset
 from stagewise.datasets.partition_source import PartitionSource, common_schema, partition_schema
 from stagewise.training.reading.training_data import FitArguments
-from stagewise.training.stored.checkpoint import Rounds
+from stagewise.training.stored.checkpoint import Checkpoints, Rounds
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,22 +66,30 @@ class PartitionFit:
 
     def __call__(self, exchange: Exchange, shard: Shard) -> Any:
         """Return the fitted estimator, the same on every rank."""
-        peers, estimator = Peers(exchange), self.estimator
+        estimator = self.estimator
+        estimator.set_params(n_jobs=shard.n_threads)
+        if exchange.rank:
+            estimator.set_params(verbose=0)
+        arguments, checkpoints = self.read(exchange, shard)
+        estimator._fit(arguments, Peers(exchange), checkpoints)  # noqa: SLF001
+        return estimator
+
+    def read(self, exchange: Exchange, shard: Shard) -> tuple[FitArguments, Checkpoints | None]:
+        """Return the rows of this rank as arguments of `fit`, and what keeps the rounds."""
+        datasets = self.datasets(exchange, shard)
+        valid = datasets[1] if len(datasets) > 1 else None
+        return FitArguments(datasets[0], None, X_val=valid), _ShardCheckpoints(shard, datasets)
+
+    def datasets(self, exchange: Exchange, shard: Shard) -> list[Dataset]:
+        """Return the training rows and, if there are any, the validation rows of this rank."""
+        peers = Peers(exchange)
         tables = dict(zip(shard.indices, shard.partitions, strict=True))
         train = {i: table for i, table in tables.items() if i < self.n_training}
         valid = {i: table for i, table in tables.items() if i >= self.n_training}
-        datasets = [_dataset(train, self.roles, shard, peers)]
+        found = [_dataset(train, self.roles, shard, peers)]
         if self.valid_roles is not None:
-            datasets.append(_dataset(valid, self.valid_roles, shard, peers))
-        del tables, train, valid
-        estimator.set_params(n_jobs=shard.n_threads)
-        if peers.rank:
-            estimator.set_params(verbose=0)
-        arguments = FitArguments(
-            datasets[0], None, X_val=datasets[1] if len(datasets) > 1 else None
-        )
-        estimator._fit(arguments, peers, _ShardCheckpoints(shard, datasets))  # noqa: SLF001
-        return estimator
+            found.append(_dataset(valid, self.valid_roles, shard, peers))
+        return found
 
 
 class _ShardCheckpoints:

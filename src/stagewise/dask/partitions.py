@@ -21,7 +21,7 @@ from stagewise.validation.messages import short_repr
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Partitions", "is_collection", "read_partitions"]
+__all__ = ["Partitions", "is_collection", "partitions_of", "read_partitions"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def read_partitions(X: Any, y: Any, weight: Any, suffix: str = "") -> Partitions
         )
     if y is None:
         raise TypeError(f"y{suffix} is missing: pass the targets, or the name of their column.")
-    parts = _parts(X)
+    parts = partitions_of(X)
     taken = [str(name) for name in X.columns] if isinstance(X, dd.DataFrame) else []
     names, columns = [], []
     for argument, values in ((f"y{suffix}", y), (f"sample_weight{suffix}", weight)):
@@ -97,7 +97,7 @@ def read_partitions(X: Any, y: Any, weight: Any, suffix: str = "") -> Partitions
     return Partitions(tables, Roles(target, names[1], has_names))
 
 
-def _parts(values: Any) -> list[Delayed]:
+def partitions_of(values: Any) -> list[Delayed]:
     """Return the partitions of a collection; of a matrix, each has all columns."""
     if isinstance(values, da.Array):
         if values.ndim == 2:
@@ -119,7 +119,7 @@ def _column(
             f"{argument} must be a column name, a dask.dataframe.Series, a dask.array.Array or a "
             f"list of delayed parts, as X; got {short_repr(values)}."
         )
-    parts = _parts(values)
+    parts = partitions_of(values)
     if len(parts) != n:
         raise ValueError(
             f"{argument} has {len(parts)} partitions, and X has {n}; they must be the same rows. "

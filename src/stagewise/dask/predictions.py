@@ -9,7 +9,7 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 
-__all__ = ["predict_collection"]
+__all__ = ["delayed_model", "predict_collection"]
 
 
 def predict_collection(local: Any, method: str, X: Any) -> Any:
@@ -29,7 +29,7 @@ def predict_collection(local: Any, method: str, X: Any) -> Any:
     Series or DataFrame of dask.dataframe, dask.array.Array, or list of Delayed
         Of a data frame, a series with its index, or a data frame with a column per class.
     """
-    model = dask.delayed(local, name=f"stagewise-model-{local.fingerprint()}", traverse=False)
+    model = delayed_model(local)
     like = _empty(local, method)
     if isinstance(X, da.Array):
         rows = X.rechunk({1: -1})
@@ -43,6 +43,11 @@ def predict_collection(local: Any, method: str, X: Any) -> Any:
         return X.map_partitions(_predict_frame, model, method, meta=meta)
     predict = dask.delayed(_predict_array, pure=True)
     return [predict(part, model, method) for part in X]
+
+
+def delayed_model(local: Any) -> Any:
+    """Return a fitted estimator as an argument of tasks; equal models are sent once."""
+    return dask.delayed(local, name=f"stagewise-model-{local.fingerprint()}", traverse=False)
 
 
 def _empty(local: Any, method: str) -> Any:

@@ -46,7 +46,7 @@ def train_forest(
     data : TrainingData
         The rows.
     context : FitContext
-        Threads, seed and start time.
+        Threads, seed, start time, and the ranks that share the work; all of them have all rows.
     """
     check_targets(loss, data)
     train, features = data.train, data.features
@@ -81,6 +81,7 @@ def train_forest(
                 workers=context.workers,
                 seed=context.seed,
                 out_of_bag=spec.out_of_bag,
+                peers=context.peers,
             )
     finally:
         monitor.close()

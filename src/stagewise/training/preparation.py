@@ -169,11 +169,12 @@ def make_monitor(
     previous: Model | None = None,
     folds: int | None = None,
     history: tuple[list[float], list[float]] | None = None,
+    save: Callable[[int], None] | None = None,
 ) -> Monitor:
     """Return the monitor of a fit; with folds, they leave time for the final fit.
 
     `history` are the training and validation losses of the rounds before the first one; None: those
-    of `previous`.
+    of `previous`. `save` is called after every round that is not the last one.
     """
     limit = stopping.time_limit
     if limit is not None and folds is not None:
@@ -199,6 +200,8 @@ def make_monitor(
         loss_scale=scale.loss_unit(loss.degree or 0),
         train_loss=history[0],
         valid_loss=history[1],
+        peers=context.peers,
+        save=save,
     )
 
 

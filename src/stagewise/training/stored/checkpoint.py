@@ -37,12 +37,6 @@ class Rounds:
     train_loss: list[float]
     valid_loss: list[float]
 
-    def before_last(self) -> Rounds:
-        """Return all rounds but the last: a fit that resumes decides again whether it ends."""
-        n = max(0, self.n - 1)
-        trees = self.trees[: len(self.trees) // max(1, self.n) * n]
-        return Rounds(n, trees, self.train_loss[:n], self.valid_loss[:n])
-
 
 class Checkpoints(Protocol):
     """What a fit reports while it runs.
@@ -54,7 +48,7 @@ class Checkpoints(Protocol):
         """Return the rounds of a stage to resume from; None: there are none."""
 
     def save(self, stage: str, rounds: Rounds) -> None:
-        """Keep the rounds of a stage so far; its lists grow later."""
+        """Keep the rounds of a stage so far; it is called if the fit goes on after them."""
 
     def rows_are_stored(self) -> None:
         """Release the rows as they were read: they will not be read again."""

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from stagewise._native import BinLayout, RowStore
 from stagewise.boosting.loop import Boosting, boost
-from stagewise.boosting.monitor import Monitor, Progress
+from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.recipe import BoundRecipe
 from stagewise.boosting.sampling import RowFraction
 from stagewise.boosting.stored_rows import (
@@ -294,7 +294,6 @@ class _StoredTrainer:
         rounds = None if checkpoints is None else checkpoints.load(stage)
         if rounds is None:
             return Rounds(0, [], [], [])
-        rounds = rounds.before_last()
         for number, tree in enumerate(rounds.trees):
             ensemble.append(tree)
             grown, value = binned_tree(stored[0].table.layout, tree)
@@ -331,20 +330,21 @@ class _StoredTrainer:
         checkpoints, stopping = self.context.checkpoints, self.spec.stopping
         before = self._resume(stage, ensemble, [rows, *([] if valid is None else [valid])])
 
-        def save(progress: Progress) -> None:
+        def save(n: int) -> None:
             if checkpoints is not None:
                 # Copies: later rounds are added, and those after the best one removed in the end.
                 lists = ensemble.trees, monitor.train_loss, monitor.valid_loss
-                checkpoints.save(stage, Rounds(progress.round, *(list(own) for own in lists)))
+                checkpoints.save(stage, Rounds(n, *(list(own) for own in lists)))
 
         monitor = make_monitor(
-            replace(stopping, callbacks=(*stopping.callbacks, save)),
+            stopping,
             self.loss,
             self.scale,
             self.context,
             stops_early=valid is not None,
             folds=folds,
-            history=(before.train_loss, before.valid_loss),
+            history=(list(before.train_loss), list(before.valid_loss)),
+            save=save,
         )
         last = 0 if self.data.one_class else stopping.n_estimators
         try:
