@@ -2,6 +2,7 @@
 #include "bindings/bindings.hpp"
 #include "chunks/chunk_grower.hpp"
 #include "chunks/chunk_losses.hpp"
+#include "chunks/chunk_sampling.hpp"
 
 namespace stagewise {
 namespace {
@@ -155,6 +156,17 @@ Out<int64_t> loss_of(RowStore& store, Engine& engine, const char* name, double p
   return to_numpy(std::move(integers));
 }
 
+template <class Draw>
+void draw_store(RowStore& store, Engine& engine, const nb::object& exchange, uint64_t seed,
+                uint64_t round, bool by_importance, Draw draw) {
+  require(store.has(Field::multiplier), "the store has no multipliers");
+  require(!by_importance || store.has(Field::importance), "the store has no importances");
+  std::unique_ptr<PythonExchange> peers;
+  if (!exchange.is_none()) peers = std::make_unique<PythonExchange>(exchange);
+  const GilRelease release;
+  draw(StoreDraw{engine.workers, store, peers.get(), seed, round});
+}
+
 void check_output(const RowStore& store, size_t output) {
   require(store.width(Field::score) > output * sizeof(double), "no such output");
 }
@@ -262,6 +274,58 @@ void bind_chunks(nb::module_& m) {
             write_field(s, Field::weight, begin, weight);
           },
           "begin"_a, "weight"_a.noconvert())
+      .def(
+          "draw_bootstrap",
+          [](RowStore& s, Engine& e, const nb::object& exchange, double rate, uint64_t seed,
+             uint64_t round) {
+            draw_store(s, e, exchange, seed, round, false,
+                       [&](const StoreDraw& from) { draw_bootstrap(from, rate); });
+          },
+          "workers"_a, "exchange"_a.none(), "rate"_a, "seed"_a, "round_number"_a)
+      .def(
+          "draw_goss",
+          [](RowStore& s, Engine& e, const nb::object& exchange, double top, double other,
+             uint64_t seed, uint64_t round) {
+            draw_store(s, e, exchange, seed, round, true,
+                       [&](const StoreDraw& from) { draw_goss(from, top, other); });
+          },
+          "workers"_a, "exchange"_a.none(), "top"_a, "other"_a, "seed"_a, "round_number"_a)
+      .def(
+          "draw_mvs",
+          [](RowStore& s, Engine& e, const nb::object& exchange, double share, uint64_t seed,
+             uint64_t round) {
+            draw_store(s, e, exchange, seed, round, true,
+                       [&](const StoreDraw& from) { draw_mvs(from, share); });
+          },
+          "workers"_a, "exchange"_a.none(), "share"_a, "seed"_a, "round_number"_a)
+      .def(
+          "clear_squares",
+          [](RowStore& s, Engine& e) {
+            require(s.has(Field::importance), "the store has no importances");
+            const GilRelease release;
+            clear_squares(e.workers, s);
+          },
+          "workers"_a)
+      .def(
+          "add_squares",
+          [](RowStore& s, Engine& e, double ridge) {
+            require(s.has(Field::importance), "the store has no importances");
+            const GilRelease release;
+            add_squares(e.workers, s, ridge);
+          },
+          "workers"_a, "ridge"_a)
+      .def(
+          "multiply_gradients",
+          [](RowStore& s, Engine& e) {
+            require(s.has(Field::multiplier), "the store has no multipliers");
+            LossIntegers integers;
+            {
+              const GilRelease release;
+              integers = multiply_gradients(e.workers, s);
+            }
+            return to_numpy(std::move(integers));
+          },
+          "workers"_a)
       .def("drop_weights", [](RowStore& s) { s.drop(Field::weight); })
       .def(
           "read_scores",
@@ -327,14 +391,14 @@ void bind_chunks(nb::module_& m) {
            "exchange"_a.none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
       .def(
           "grow",
-          [](OwnedGrower& g, double abs_gradient, double hessian, double share, uint64_t seed,
-             uint64_t round, uint64_t tree_number) {
+          [](OwnedGrower& g, double abs_gradient, double hessian, double share, bool multiplied,
+             uint64_t seed, uint64_t round, uint64_t tree_number) {
             const GilRelease release;
-            return new Tree(
-                g.grower->grow({0.0, abs_gradient, hessian}, {share, round}, seed, tree_number));
+            return new Tree(g.grower->grow({0.0, abs_gradient, hessian}, {share, round, multiplied},
+                                           seed, tree_number));
           },
-          "abs_gradient"_a, "hessian"_a, "share"_a, "seed"_a, "round_number"_a, "tree_number"_a,
-          nb::rv_policy::take_ownership)
+          "abs_gradient"_a, "hessian"_a, "share"_a, "multiplied"_a, "seed"_a, "round_number"_a,
+          "tree_number"_a, nb::rv_policy::take_ownership)
       .def(
           "add_scores",
           [](OwnedGrower& g, const Tree& tree, const In<double>& value, size_t output) {

@@ -15,6 +15,8 @@ namespace stagewise {
 namespace {
 
 constexpr FieldSet kGrowing = {Field::codes, Field::weight, Field::gradient, Field::rows};
+constexpr FieldSet kStarting = {Field::codes, Field::weight, Field::gradient, Field::rows,
+                                Field::multiplier};
 
 }  // namespace
 
@@ -91,9 +93,10 @@ double ChunkGrower::largest_hessian() {
 Tree ChunkGrower::grow(const LossSums& sums, const BagRule& bag, uint64_t seed,
                        uint64_t tree_number) {
   share_ = bag.share;
+  multiplied_ = bag.multiplied;
   const double chance = categorical_ ? dispersion() : 0.0;
   const bool unbounded = rules_.hessian_bound == 0.0 && rules_.min_samples_leaf > 1.0;
-  no_rows_.set_largest_hessian(unbounded ? largest_hessian() : 0.0);
+  no_rows_.set_largest_hessian(unbounded || multiplied_ ? largest_hessian() : 0.0);
   const Packing packing =
       choose_packing(sums, store_.table_rows(), weights_.whole(), weights_.total(),
                      draw_key(seed, Draw::rounding, tree_number), rules_.grow_until_pure);
@@ -153,7 +156,7 @@ size_t ChunkGrower::draw_chunk(const RowStore::Chunk& chunk, IsDrawn is_drawn) c
     for (size_t i = 0; i < rows; ++i) {
       list[n] = static_cast<uint32_t>(begin + i);
       const bool present = weight == nullptr || weight[begin + i] > 0.0;
-      n += present && is_drawn(first_row + i) ? 1 : 0;
+      n += present && is_drawn(begin + i, first_row + i) ? 1 : 0;
     }
   });
   return n;
@@ -200,10 +203,13 @@ Leaf* ChunkGrower::start(const Packing& packing, uint64_t row_key, Tree* tree) {
   for (Part& part : parts_) part.root = {};
   const uint64_t limit =
       share_ >= 1.0 ? ~0ull : static_cast<uint64_t>(std::ldexp(share_, 64));  // as draw_rows()
-  store_.visit(workers_, kGrowing, {Field::gradient, Field::rows},
+  store_.visit(workers_, kStarting, {Field::gradient, Field::rows},
                [&](const RowStore::Chunk& chunk, size_t worker) {
                  pack_chunk(chunk, packing);
-                 const auto drawn = [&](uint64_t row) { return draw(row_key, row) <= limit; };
+                 const auto* const multiplier = chunk.get<const float>(Field::multiplier);
+                 const auto drawn = [&](size_t i, uint64_t row) {
+                   return multiplied_ ? multiplier[i] > 0.0f : draw(row_key, row) <= limit;
+                 };
                  const size_t n = bagged() ? draw_chunk(chunk, drawn) : chunk.n;
                  add_root(chunk, n, *root, &parts_[worker]);
                });
@@ -213,7 +219,7 @@ Leaf* ChunkGrower::start(const Packing& packing, uint64_t row_key, Tree* tree) {
     const uint64_t lone = draw(row_key, store_.table_rows()) % store_.table_rows();
     store_.visit(workers_, kGrowing, {Field::rows},
                  [&](const RowStore::Chunk& chunk, size_t worker) {
-                   const auto drawn = [&](uint64_t row) { return row == lone; };
+                   const auto drawn = [&](size_t, uint64_t row) { return row == lone; };
                    add_root(chunk, draw_chunk(chunk, drawn), *root, &parts_[worker]);
                  });
     all = merge_root();

@@ -39,10 +39,11 @@ class ChunkGrower : private RowCounter {
  public:
   explicit ChunkGrower(const ChunkGrowerInput& input);
 
-  // Each row is drawn with a probability, as by draw_rows().
+  // Each row is drawn with a probability, as by draw_rows(), or by its multiplier.
   struct BagRule {
     double share = 1.0;
     uint64_t round = 0;
+    bool multiplied = false;
   };
   // The gradients of the store are pairs; sums: of all rows.
   Tree grow(const LossSums& sums, const BagRule& bag, uint64_t seed, uint64_t tree_number);
@@ -86,7 +87,7 @@ class ChunkGrower : private RowCounter {
 
   double dispersion();
   double largest_hessian();
-  bool bagged() const { return share_ < 1.0 || has_absent_rows_; }
+  bool bagged() const { return share_ < 1.0 || multiplied_ || has_absent_rows_; }
   void reserve_sums(size_t leaves);
   int64_t* sums_of(Part* part, size_t leaf) const;
   void pack_chunk(const RowStore::Chunk& chunk, const Packing& packing) const;
@@ -134,6 +135,7 @@ class ChunkGrower : private RowCounter {
   Gradients no_rows_{0};  // the finder reads the largest hessian from it
   bool categorical_ = false;
   double share_ = 1.0;
+  bool multiplied_ = false;
   uint64_t grown_ = 0;                      // the number of trees so far
   std::vector<std::vector<Range>> ranges_;  // per leaf of the tree: its rows in each chunk
   std::vector<std::pair<int32_t, const Leaf*>> final_leaves_;  // (node, leaf)

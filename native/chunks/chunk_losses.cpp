@@ -9,28 +9,6 @@
 namespace stagewise {
 namespace {
 
-// block(chunk, begin, n, &sums) for every block of rows; the exact sums of the blocks.
-template <class Block>
-LossIntegers sum_blocks(Workers& workers, RowStore& store, FieldSet reads, FieldSet writes,
-                        Block block) {
-  std::vector<LossTotals> totals;
-  for (int i = 0; i < workers.threads(); ++i) totals.emplace_back(std::span<const LossSums>());
-  store.visit(workers, reads, writes, [&](const RowStore::Chunk& chunk, size_t worker) {
-    for (size_t begin = 0; begin < chunk.n; begin += kRowBlock) {
-      LossSums sums;
-      block(chunk, begin, std::min(kRowBlock, chunk.n - begin), &sums);
-      totals[worker].add(sums);
-    }
-  });
-  LossIntegers integers(3 * ExactSum::kIntegers, 0);
-  for (LossTotals& own : totals) {
-    size_t at = 0;
-    for (ExactSum* sum : {&own.loss, &own.abs_gradient, &own.hessian})
-      for (const int64_t integer : sum->integers()) integers[at++] += integer;
-  }
-  return integers;
-}
-
 const double* weight_at(const RowStore::Chunk& chunk, size_t begin) {
   const auto* const weight = chunk.get<const double>(Field::weight);
   return weight == nullptr ? nullptr : weight + begin;

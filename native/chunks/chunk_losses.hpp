@@ -1,12 +1,14 @@
 // Losses and scores of the rows of a RowStore.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 
 #include "binning/bin_layout.hpp"
 #include "chunks/row_store.hpp"
 #include "core/exact_sum.hpp"
+#include "gradients/gradients.hpp"
 #include "grow/nodes/tree.hpp"
 #include "kernels/kernels.hpp"
 
@@ -14,6 +16,28 @@ namespace stagewise {
 
 // The integers of three exact sums over the rows of the store: of losses, |g| and h.
 using LossIntegers = std::vector<int64_t>;
+
+// block(chunk, begin, n, &sums) for every block of rows; the exact sums of the blocks.
+template <class Block>
+LossIntegers sum_blocks(Workers& workers, RowStore& store, FieldSet reads, FieldSet writes,
+                        Block block) {
+  std::vector<LossTotals> totals;
+  for (int i = 0; i < workers.threads(); ++i) totals.emplace_back(std::span<const LossSums>());
+  store.visit(workers, reads, writes, [&](const RowStore::Chunk& chunk, size_t worker) {
+    for (size_t begin = 0; begin < chunk.n; begin += kRowBlock) {
+      LossSums sums;
+      block(chunk, begin, std::min(kRowBlock, chunk.n - begin), &sums);
+      totals[worker].add(sums);
+    }
+  });
+  LossIntegers integers(3 * ExactSum::kIntegers, 0);
+  for (LossTotals& own : totals) {
+    size_t at = 0;
+    for (ExactSum* sum : {&own.loss, &own.abs_gradient, &own.hessian})
+      for (const int64_t integer : sum->integers()) integers[at++] += integer;
+  }
+  return integers;
+}
 
 // Fill the gradients of the rows from their targets and scores, as Gradients::fill() does.
 LossIntegers fill_gradients(Workers& workers, RowStore& store, LossKernels::NumberLoss loss,

@@ -19,15 +19,17 @@
 namespace stagewise {
 
 enum class Field : uint8_t {
-  codes,     // a row of a BinLayout
-  target,    // a double or an int32_t
-  weight,    // a double
-  score,     // doubles: all rows of the first output, then of the next
-  state,     // floats of losses with several outputs
-  gradient,  // a GradientSlot
-  rows,      // uint32_t: the rows of the chunk in the order of the leaves of a tree
+  codes,       // a row of a BinLayout
+  target,      // a double or an int32_t
+  weight,      // a double
+  score,       // doubles: all rows of the first output, then of the next
+  state,       // floats of losses with several outputs
+  gradient,    // a GradientSlot
+  rows,        // uint32_t: the rows of the chunk in the order of the leaves of a tree
+  importance,  // a double: the squared importance of the row, by which it is drawn
+  multiplier,  // a float: how often the row counts in a round
 };
-constexpr size_t kFields = 7;
+constexpr size_t kFields = 9;
 
 class FieldSet {
  public:

@@ -6,23 +6,14 @@
 #include <utility>
 
 #include "core/large_array.hpp"
+#include "gradients/sampling_rules.hpp"
 
 namespace stagewise {
 namespace {
 
 constexpr size_t kChunk = 16384;  // rows
-constexpr int kFewCounts = 4;
 
 size_t chunks_of(const DrawnRows& from) { return (from.rows + kChunk - 1) / kChunk; }
-
-// Without a branch, which would be mispredicted.
-uint32_t bits_if(bool drawn, float multiplier) {
-  return std::bit_cast<uint32_t>(multiplier) & -static_cast<uint32_t>(drawn);
-}
-
-float multiplier_if(bool drawn, float multiplier) {
-  return std::bit_cast<float>(bits_if(drawn, multiplier));
-}
 
 uint64_t below(double share) {
   return share >= 1.0 ? ~0ull : static_cast<uint64_t>(std::ldexp(share, 64));
@@ -81,50 +72,30 @@ Bag collect(const DrawnRows& from, bool multiplied, MultiplierOf multiplier_of) 
   return bag;
 }
 
-double value_of(uint32_t key) { return static_cast<double>(std::bit_cast<float>(key)); }
-
-// The number of keys in a bucket, and the sum of their low bits.
-struct Tally {
-  uint64_t count = 0, low = 0;
-};
-
-// The importances of rows as integer keys of the same order: the bits of nonnegative floats. They
-// are counted in three steps, some bits at a time; a step counts the keys with a given prefix.
+// The importances of rows as keys.
 class Keys {
  public:
   Keys(const DrawnRows& from, const double* squares)
       : from_(from), keys_(make_large_array<uint32_t>(from.rows)) {
     by_chunk(from, [&](size_t first, size_t last, int) {
-      for (size_t row = first; row < last; ++row)
-        keys_[row] = std::bit_cast<uint32_t>(static_cast<float>(std::sqrt(squares[row])));
+      for (size_t row = first; row < last; ++row) keys_[row] = importance_key(squares[row]);
     });
   }
 
   const uint32_t* of_rows() const { return keys_.get(); }
 
-  static constexpr int kSteps = 3;
-  static constexpr int kBits[kSteps] = {12, 10, 10};
-  static constexpr int kBehind[kSteps] = {20, 10, 0};
-
-  std::vector<Tally> tally(int step, uint32_t begin) const {
-    const size_t buckets = size_t{1} << kBits[step];
-    const auto mask = static_cast<uint32_t>(buckets - 1);
-    const uint32_t behind = (1u << kBehind[step]) - 1;
+  std::vector<Tally> tally(int step, uint32_t prefix) const {
     std::vector<std::vector<Tally>> tallies(static_cast<size_t>(from_.workers.threads()));
     by_chunk(from_, [&](size_t first, size_t last, int worker) {
       std::vector<Tally>& own = tallies[static_cast<size_t>(worker)];
-      own.resize(buckets);
+      own.resize(KeySteps::buckets(step));
       const uint32_t* const keys = keys_.get();
       const double* const weight = from_.weight.data();
-      for (size_t row = first; row < last; ++row) {
-        const uint32_t key = keys[row], start = key >> kBehind[step];
-        if (step > 0 && start >> kBits[step] != begin) continue;
-        if (weight != nullptr && !(weight[row] > 0.0)) continue;
-        ++own[start & mask].count;
-        own[start & mask].low += key & behind;
-      }
+      for (size_t row = first; row < last; ++row)
+        if (weight == nullptr || weight[row] > 0.0)
+          KeySteps::add(step, prefix, keys[row], own.data());
     });
-    std::vector<Tally> total(buckets);
+    std::vector<Tally> total(KeySteps::buckets(step));
     for (const auto& own : tallies)
       for (size_t b = 0; b < own.size(); ++b) {
         total[b].count += own[b].count;
@@ -152,44 +123,6 @@ class Keys {
   LargeArray<uint32_t> keys_;
 };
 
-// The sum of the importances in a bucket: within it floats are evenly spaced.
-double sum_of(uint32_t first_key, const Tally& tally) {
-  const double first = value_of(first_key), step = value_of(first_key + 1) - first;
-  return static_cast<double>(tally.count) * first + static_cast<double>(tally.low) * step;
-}
-
-// The mu with sum min(1, s / mu) = target over the importances s; 0 if all of them are kept. From
-// the largest down, s is certain to be kept while s * (target less those before) > sum of the rest.
-double importance_scale(const Keys& keys, double target) {
-  double left = target;  // less the certain rows
-  double rest = 0.0;     // the sum of all importances below the current bucket
-  uint32_t begin = 0;
-  for (int step = 0; step < Keys::kSteps; ++step) {
-    const std::vector<Tally> tallies = keys.tally(step, begin);
-    const auto first_key = [&](size_t b) {
-      return (begin << Keys::kBits[step] | static_cast<uint32_t>(b)) << Keys::kBehind[step];
-    };
-    std::vector<double> below = {rest};  // the sum of all importances below each bucket
-    for (size_t b = 0; b < tallies.size(); ++b)
-      below.push_back(below[b] + (tallies[b].count > 0 ? sum_of(first_key(b), tallies[b]) : 0.0));
-    if (!std::isfinite(below.back())) return 0.0;
-    size_t b = tallies.size();
-    for (; b > 0; --b) {
-      const auto inside = static_cast<double>(tallies[b - 1].count);
-      if (inside == 0.0) continue;
-      // All of a bucket is certain if even its least possible value is at least mu.
-      const double least = value_of(first_key(b - 1));
-      if (!(left > inside && below[b - 1] <= least * (left - inside))) break;
-      left -= inside;
-    }
-    if (b == 0) return rest / left;
-    rest = below[b - 1];
-    begin = begin << Keys::kBits[step] | static_cast<uint32_t>(b - 1);
-    if (step + 1 == Keys::kSteps) return below[b] / left;
-  }
-  return 0.0;
-}
-
 }  // namespace
 
 Bag draw_rows(const DrawnRows& from, double share) {
@@ -208,62 +141,33 @@ Bag draw_groups(const DrawnRows& from, const uint32_t* group, double share) {
 }
 
 Bag draw_bootstrap(const DrawnRows& from, double rate) {
-  // P(count <= k), from e^rate as a plain sum so that every machine has the same bits.
-  double term = 1.0, whole = 1.0, sum = 0.0;
-  for (int k = 1; k <= kMostCount; ++k) whole += term *= rate / k;
-  double reach[kMostCount + 1];
-  term = 1.0;
-  for (int k = 0; k <= kMostCount; ++k) {
-    reach[k] = sum += term / whole;
-    term *= rate / (k + 1);
-  }
+  const PoissonRule rule(rate);
   const uint64_t key = from.key(), begin = from.first_row;
-  return collect(from, true, [&, key, begin](size_t row) {
-    const double u = unit_draw(key, begin + row);
-    int count = 0;  // few counts exceed those compared without a branch
-    for (int k = 0; k < kFewCounts; ++k) count += u >= reach[k] ? 1 : 0;
-    while (count >= kFewCounts && count < kMostCount && u >= reach[count]) ++count;
-    return static_cast<float>(count);
-  });
+  return collect(from, true,
+                 [=](size_t row) { return rule.multiplier(unit_draw(key, begin + row)); });
 }
 
 Bag draw_goss(const DrawnRows& from, const double* squares, double top, double other) {
   const auto present = static_cast<double>(count_present(from));
-  const auto wanted = static_cast<uint64_t>(std::max(1.0, std::floor(top * present + 0.5)));
   if (present == 0.0) return {};
   const Keys keys(from, squares);
-  uint32_t least = 0;                  // the key of the last row that is kept
-  uint64_t rank = wanted, equals = 0;  // its place among the rows with that key, and their number
-  for (int step = 0; step < Keys::kSteps; ++step) {
-    const std::vector<Tally> tallies = keys.tally(step, least);
-    size_t b = tallies.size() - 1;
-    for (; tallies[b].count < rank; --b) rank -= tallies[b].count;
-    least = least << Keys::kBits[step] | static_cast<uint32_t>(b);
-    equals = tallies[b].count;
-  }
-  const size_t last = rank < equals ? keys.nth_row(least, rank) : from.rows;
-  const double p = other / (1.0 - top);
-  const auto multiplier = static_cast<float>(1.0 / p);
-  const auto limit = static_cast<uint64_t>(std::ceil(std::ldexp(p, 53)));  // of a draw's 53 bits
+  const GossRule rule = goss_rule(
+      present, top, other, [&](int step, uint32_t prefix) { return keys.tally(step, prefix); },
+      [&](uint32_t key, uint64_t n) { return keys.nth_row(key, n); });
   const uint64_t key = from.key(), begin = from.first_row;
   return collect(from, true, [=, keys = keys.of_rows()](size_t row) {
-    const uint32_t own = keys[row];
-    const bool kept = (own > least) | ((own == least) & (row <= last));
-    const bool drawn = !kept & (draw(key, begin + row) >> 11 < limit);
-    return std::bit_cast<float>(bits_if(kept, 1.0f) | bits_if(drawn, multiplier));
+    return rule.multiplier(keys[row], row, draw(key, begin + row));
   });
 }
 
 Bag draw_mvs(const DrawnRows& from, const double* squares, double share) {
-  const double target = share * static_cast<double>(count_present(from));
   const Keys keys(from, squares);
-  const double mu = importance_scale(keys, target);
+  const MvsRule rule =
+      mvs_rule(share * static_cast<double>(count_present(from)),
+               [&](int step, uint32_t prefix) { return keys.tally(step, prefix); });
   const uint64_t key = from.key(), begin = from.first_row;
   return collect(from, true, [=, keys = keys.of_rows()](size_t row) {
-    const double importance = value_of(keys[row]);
-    const auto multiplier = static_cast<float>(std::max(1.0, mu / importance));
-    return multiplier_if(unit_draw(key, begin + row) * mu < importance,
-                         multiplier);  // u < p = importance / mu
+    return rule.multiplier(keys[row], unit_draw(key, begin + row));
   });
 }
 

@@ -38,8 +38,7 @@ Bag draw_rows(const DrawnRows& from, double share);
 Bag draw_groups(const DrawnRows& from, const uint32_t* group, double share);
 
 // Each row a Poisson number of times, `rate` (at most 1) in the mean: the bootstrap of a large
-// table (Oza & Russell 2001). Counts above kMostCount, one in 10^19 draws, are clipped.
-constexpr int kMostCount = 20;
+// table (Oza & Russell 2001).
 Bag draw_bootstrap(const DrawnRows& from, double rate);
 
 // GOSS: the rows with the largest importance, a share `top` of all, with multiplier 1; the others

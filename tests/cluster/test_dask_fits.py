@@ -150,8 +150,6 @@ REFUSED: dict[str, dict[str, Any]] = {
     "warm_start": {"warm_start": True},
     "loss='absolute_error'": {"loss": "absolute_error"},
     "grow_policy='symmetric'": {"grow_policy": "symmetric"},
-    "GOSS": {"sampling": "goss"},
-    "MVS": {"sampling": "mvs"},
     "leaves='linear'": {"leaves": "linear"},
     "dropout": {"dropout": "dart"},
     "the method": {"response": "gradient"},

@@ -104,6 +104,14 @@ CASES: dict[str, tuple[Callable[[], Any], str, str | None]] = {
     "monotone": (lambda: regressor(monotonic_cst={"a": 1}), "number", None),
     "depth-wise": (lambda: regressor(grow_policy="depth_wise", max_depth=3), "number", None),
     "few bins": (lambda: regressor(max_bins=3), "number", None),
+    "bootstrap": (lambda: regressor(sampling="bootstrap"), "number", "weight"),
+    "bootstrap of classes": (lambda: classifier(sampling="bootstrap"), "three", None),
+    "GOSS": (lambda: regressor(sampling="goss"), "number", None),
+    "GOSS with equal gradients": (lambda: classifier(sampling="goss"), "two", "times"),
+    "GOSS of classes": (lambda: classifier(sampling="goss"), "three", "weight"),
+    "MVS": (lambda: regressor(sampling="mvs", subsample=0.4), "number", "weight"),
+    "MVS of counts": (lambda: regressor(sampling="mvs", loss="poisson"), "count", None),
+    "MVS of classes": (lambda: classifier(sampling="mvs"), "three", "times"),
 }
 
 

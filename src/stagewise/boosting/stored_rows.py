@@ -20,7 +20,16 @@ from stagewise.learners.histogram_tree import HistogramTree, native_rules
 from stagewise.learners.tree_learner import GrownTerm, tree_of
 from stagewise.losses import BoundLoss, Loss
 
-__all__ = ["LEAVES_PER_PASS", "StoredLoss", "StoredRows", "StoredScore", "StoredTreeLearner"]
+__all__ = [
+    "LEAVES_PER_PASS",
+    "StoredGradients",
+    "StoredLoss",
+    "StoredRows",
+    "StoredScore",
+    "StoredTable",
+    "StoredTreeLearner",
+    "sum_losses",
+]
 
 Vector = npt.NDArray[np.float64]
 
@@ -66,6 +75,11 @@ class StoredTable:
         """The leaves that are divided in one pass; it does not change the trees."""
         in_memory = self.store.chunks_in_memory == self.store.n_chunks
         return 1 if in_memory and self.peers.size == 1 else LEAVES_PER_PASS
+
+    @property
+    def exchange(self) -> Peers | None:
+        """The ranks of the fit; None: there is only this one."""
+        return self.peers if self.peers.size > 1 else None
 
     def bin_below(self, feature: int, threshold: float) -> int:
         """Return the last bin of a feature that is not above a threshold."""
@@ -119,6 +133,21 @@ class StoredGradients:
     hessian: float
 
 
+def sum_losses(integers: npt.NDArray[np.int64], peers: Peers) -> tuple[float, StoredGradients]:
+    """Return the sums over all rows of the fit: the loss, and those of the gradients.
+
+    Parameters
+    ----------
+    integers : int64 array
+        The integers of three exact sums over the rows of this rank.
+    peers : Peers
+        The ranks.
+    """
+    peers.sum(integers)
+    loss, gradient, hessian = round_exact_sums(integers.reshape(3, -1)).tolist()
+    return loss, StoredGradients(gradient, hessian)
+
+
 class StoredLoss(BoundLoss):
     """A loss bound to the rows of a store."""
 
@@ -128,10 +157,7 @@ class StoredLoss(BoundLoss):
         self._filled: StoredGradients | None = None
 
     def _sums(self, integers: npt.NDArray[np.int64]) -> tuple[float, StoredGradients]:
-        """Return the sums over all rows of the fit: the loss, and those of the gradients."""
-        self._table.peers.sum(integers)
-        loss, gradient, hessian = round_exact_sums(integers.reshape(3, -1)).tolist()
-        return loss, StoredGradients(gradient, hessian)
+        return sum_losses(integers, self._table.peers)
 
     def evaluate(self, score: Any) -> float:
         """Compute the derivatives at the scores in the store; return the sum of the losses."""
@@ -161,10 +187,13 @@ class StoredTreeLearner:
         The rules of the trees, which rounds use in turn.
     share : float
         Each row is drawn with this probability, anew in every round.
+    multiplied : bool
+        Whether the rows of a round are those with a multiplier in the store.
     """
 
     rules: tuple[HistogramTree, ...]
     share: float = 1.0
+    multiplied: bool = False
 
     def start(
         self,
@@ -191,12 +220,12 @@ class StoredTreeLearner:
                 table.total_weight,
                 table.leaves_per_pass,
                 table.has_absent_rows,
-                table.peers if table.peers.size > 1 else None,
+                table.exchange,
             )
             for tree in dict.fromkeys(self.rules)
         }
         growers = [made[tree] for tree in self.rules]
-        return BoundStoredTree(workers, growers, self.share, terms_per_round)
+        return BoundStoredTree(workers, growers, self.share, self.multiplied, terms_per_round)
 
 
 class BoundStoredTree:
@@ -207,18 +236,18 @@ class BoundStoredTree:
         workers: Workers,
         growers: Sequence[ChunkGrower],
         share: float,
+        multiplied: bool,
         terms_per_round: int,
     ) -> None:
         self._workers, self._growers, self._grower = workers, growers, growers[0]
-        self._share, self._terms_per_round = share, terms_per_round
+        self._bag, self._terms_per_round = (share, multiplied), terms_per_round
 
     def grow(self, gradients: StoredGradients, bag: None, seed: int, number: int) -> GrownTerm:
         """Fit the next tree to the gradients in the store."""
         m = number // self._terms_per_round
         self._grower = self._growers[m % len(self._growers)]
-        grown = self._grower.grow(
-            gradients.abs_gradient, gradients.hessian, self._share, seed, m, number
-        )
+        sums = gradients.abs_gradient, gradients.hessian
+        grown = self._grower.grow(*sums, *self._bag, seed, m, number)
         return GrownTerm(grown, tree_of(grown))
 
     def add(self, term: GrownTerm, source: None, score: StoredScore) -> None:

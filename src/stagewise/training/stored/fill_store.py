@@ -130,7 +130,7 @@ class _Filler:
             position = self.placement.position(segment.number)
             self.store.write_codes(workers, layout, columns, position)
             return
-        widths = [layout.row_bytes, *[0] * 6]
+        widths = [layout.row_bytes, *[0] * 8]
         alone = RowStore(segment.n, segment.n, BLOCK_ROWS, widths, 0, None, 1)
         alone.write_codes(workers, layout, columns, 0)
         self._write(segment, "codes", alone.read_codes(0, segment.n))

@@ -20,13 +20,14 @@ from stagewise._native import BinLayout, RowStore
 from stagewise.boosting.loop import Boosting, boost
 from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.recipe import BoundRecipe
-from stagewise.boosting.sampling import RowFraction
+from stagewise.boosting.sampling import GossSampling, MvsSampling, RowFraction
 from stagewise.boosting.stored_rows import (
     LEAVES_PER_PASS,
     StoredRows,
     StoredTable,
     StoredTreeLearner,
 )
+from stagewise.boosting.stored_sampling import StoredSampling
 from stagewise.data import TargetScale
 from stagewise.exact_sums import mean_of_blocks
 from stagewise.losses import Loss
@@ -246,7 +247,7 @@ class _StoredTrainer:
     ) -> StoredRows:
         """Return the rows in a store."""
         workers, target = self.context.workers, rows.target
-        outputs = self.loss.n_outputs
+        outputs, sampling = self.loss.n_outputs, self.spec.recipe.sampling
         widths = [
             layout.row_bytes,
             4 if target.classes is not None else 8,
@@ -255,6 +256,8 @@ class _StoredTrainer:
             8 if outputs > 1 else 0,
             8 if grows or outputs == 1 else 0,
             4 if grows else 0,
+            8 if grows and isinstance(sampling, (GossSampling, MvsSampling)) else 0,
+            4 if grows and sampling.multiplies else 0,
         ]
         chunk = CHUNK_ROWS
         while chunk > LEAST_CHUNK_ROWS and 8 * workers.threads * chunk * sum(widths) > memory:
@@ -303,16 +306,17 @@ class _StoredTrainer:
                 table.store.add_tree(workers, table.layout, grown, value, output)
         return rounds
 
-    def _recipe(self) -> BoundRecipe:
+    def _recipe(self, table: StoredTable) -> BoundRecipe:
         """Return the recipe of this fit: the store draws the rows of a round."""
         recipe, loss = self.spec.recipe, self.loss
         unit = 1.0 if loss.degree is None else self.scale.spread
         rules = self.learner.learner(self.data.features, loss, unit, ()).rules
-        assert isinstance(recipe.sampling, RowFraction)
+        sampling = recipe.sampling
+        share = sampling.share if isinstance(sampling, RowFraction) else 1.0
         return BoundRecipe(
-            replace(recipe, sampling=RowFraction()),
+            replace(recipe, sampling=StoredSampling(sampling, table)),  # type: ignore[arg-type]
             loss,
-            StoredTreeLearner(rules, recipe.sampling.share),  # type: ignore[arg-type]
+            StoredTreeLearner(rules, share, sampling.multiplies),  # type: ignore[arg-type]
             recipe.step(loss, self.learner.max_step * unit),
             joint=False,
             unit=unit,
@@ -349,7 +353,9 @@ class _StoredTrainer:
         last = 0 if self.data.one_class else stopping.n_estimators
         try:
             context = self.context
-            fit = Boosting(self._recipe(), ensemble, rows, valid, context.workers, context.seed)
+            fit = Boosting(
+                self._recipe(rows.table), ensemble, rows, valid, context.workers, context.seed
+            )
             boost([fit], range(before.n, last), monitor)
         finally:
             monitor.close()

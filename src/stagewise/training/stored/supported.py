@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from stagewise.boosting import responses
-from stagewise.boosting.sampling import RowFraction
 from stagewise.boosting.steps import step_for
+from stagewise.boosting.stored_sampling import can_draw_stored_rows
 from stagewise.losses import Loss
 from stagewise.training.adapters.tree_adapter import TreeAdapter
 from stagewise.training.specs import BoostingSpec
@@ -25,7 +25,7 @@ def unsupported_part(spec: BoostingSpec, loss: Loss) -> str | None:
         "leaves='linear'": learner.linear_l2 is not None,
         "leaves='vector'": learner.vector_leaves,
         "grow_policy='symmetric'": any(t.grow_policy == "symmetric" for t in learner.trees),
-        f"sampling, {recipe.sampling.description}": not isinstance(recipe.sampling, RowFraction),
+        f"sampling, {recipe.sampling.description}": not can_draw_stored_rows(recipe.sampling),
         "dropout": recipe.dropout.rate > 0,
         "oob_score=True": recipe.out_of_bag,
     }
