@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from cluster.rank_fits import (
@@ -99,6 +100,22 @@ def test_partitions_of_one_class_or_category_only() -> None:
     cuts = [int(np.searchsorted(labels, label)) for label in ("no", "yes")]
     for found in fit_on_ranks(case, cuts, [2, 0, 1], 3):
         assert_same_forest(found, case.local)
+
+
+def test_columns_of_many_types() -> None:
+    X = frame(N)
+    X["text"] = X["city"].astype(str)
+    X["flag"], X["small"] = X["a"] > 0, (X["b"] * 10).astype("int32")
+    X["day"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(X["c"], unit="D")
+    X["nullable"] = pd.array(X["c"], dtype="Int64")
+    X["number"], X["single"] = pd.Categorical(X["c"]), X["a"].astype("float32")
+    X.loc[7, ["text", "nullable", "day"]] = None
+    forest = RandomForestClassifier(n_estimators=4, categorical_features=["text", "city", "number"])
+    for y in (X["b"] > 0, X["c"], pd.Series(class_target(X, 3)).astype("category")):
+        case = Case(forest, X, np.asarray(y))
+        for found in fit_on_ranks(case, [300, 301], [1, 0, 1], 2):
+            assert_same_forest(found, case.local)
+            assert found.classes_.tolist() == case.local.classes_.tolist()
 
 
 def test_rows_that_do_not_fit_into_a_worker_are_refused_with_both_sizes() -> None:
