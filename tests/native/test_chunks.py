@@ -34,6 +34,9 @@ pytestmark = pytest.mark.native
 ROWS = 9_500
 NO_LIMIT = 2**60
 
+WIDTHS = [8, 8, 0, 8, 0, 8, 4, 0, 0]
+"""The bytes of the fields of a row: a store without weights and samples."""
+
 
 @dataclass
 class Table:
@@ -266,21 +269,19 @@ def test_processes_with_some_of_the_rows_give_the_same_trees(cuts: list[int], we
 
 def test_a_memory_limit_below_a_chunk_per_thread_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="smaller than one chunk per thread"):
-        RowStore(5000, 5000, 1024, [8, 8, 0, 8, 0, 8, 4, 0, 0], 10_000, str(tmp_path), 2)
+        RowStore(5000, 5000, 1024, WIDTHS, 10_000, str(tmp_path), 2)
 
 
 def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no file for the rows"):
-        RowStore(
-            50_000, 50_000, 1024, [8, 8, 0, 8, 0, 8, 4, 0, 0], 100_000, str(tmp_path / "none"), 2
-        )
+        RowStore(50_000, 50_000, 1024, WIDTHS, 100_000, str(tmp_path / "none"), 2)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no small file system to fill")
 def test_a_store_that_does_not_fit_on_the_disk_is_refused(tmp_path: Path) -> None:
     rows = 2**50  # no disk has so many bytes
     with pytest.raises(OSError, match="no space for the rows") as raised:
-        RowStore(rows, rows, 2**20, [8, 8, 0, 8, 0, 8, 4, 0, 0], 2**27, str(tmp_path), 2)
+        RowStore(rows, rows, 2**20, WIDTHS, 2**27, str(tmp_path), 2)
     assert raised.value.errno in {27, 28}  # the file is too large, or there is no space
     assert not list(tmp_path.iterdir())
 
@@ -289,8 +290,6 @@ def test_missing_values_that_the_layout_has_not_are_refused() -> None:
     table = Table()
     layout = BinLayout(table.codings, [0] * 7)
     workers = Workers(1)
-    store = RowStore(
-        ROWS, ROWS, 1024, [layout.row_bytes, 8, 0, 8, 0, 8, 4, 0, 0], NO_LIMIT, None, 1
-    )
+    store = RowStore(ROWS, ROWS, 1024, [layout.row_bytes, *WIDTHS[1:]], NO_LIMIT, None, 1)
     with pytest.raises(ValueError, match="missing values, but its layout has none"):
         store.write_codes(workers, layout, table.columns(0, ROWS), 0)
