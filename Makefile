@@ -5,6 +5,9 @@
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
+# The processes that run tests side by side.
+TEST_JOBS ?= 2
+
 VENV  := .venv
 BENCH := .venv-bench
 BIN   := $(VENV)/bin
@@ -41,7 +44,8 @@ test: $(BUILT) $(PAGES) ## the whole test suite: pytest, ruff, mypy, clang-forma
 	$(BIN)/clang-format --dry-run -Werror $(NATIVE)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not cluster and not alone" --numprocesses $(TEST_JOBS) --dist loadfile
+	$(BIN)/python -m pytest -m "alone and not cluster"
 
 accuracy: $(BENCH)/.installed ## measure accuracy on the tables in DATA=folder against the peers
 	$(BENCH)/bin/python benchmarks/accuracy/run.py $(DATA) $(ACCURACY_ARGS)

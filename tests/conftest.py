@@ -15,8 +15,32 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 
+ALONE = {
+    "cli/test_predict_files.py",
+    "cli/test_train_checkpoint.py",
+    "datasets/test_read_ahead.py",
+    "estimators/test_catalogue_process.py",
+    "estimators/test_interruption.py",
+    "estimators/test_process.py",
+    "native/test_interrupt.py",
+    "native/test_out_of_memory.py",
+    "native/test_workers.py",
+    "unit/test_model_file_saving.py",
+}
+"""Files of tests that measure time or memory, or send signals."""
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the tests of clusters last: Dask's threads stay, and others measure memory."""
+    """Mark the tests that no other test may run beside.
+
+    Those of clusters run last: Dask's threads stay, and others measure memory.
+    """
+    folder = Path(__file__).parent
+    for item in items:
+        path = item.path.relative_to(folder)
+        if path.parts[0] == "cluster" or path.as_posix() in ALONE:
+            item.add_marker(pytest.mark.alone)
     items.sort(key=lambda item: "cluster" in item.path.parts)
 
 

@@ -3,6 +3,7 @@
 #include "chunks/chunk_grower.hpp"
 #include "chunks/chunk_losses.hpp"
 #include "chunks/chunk_sampling.hpp"
+#include "core/random.hpp"
 
 namespace stagewise {
 namespace {
@@ -156,15 +157,15 @@ Out<int64_t> loss_of(RowStore& store, Engine& engine, const char* name, double p
   return to_numpy(std::move(integers));
 }
 
-template <class Draw>
+template <class Fill>
 void draw_store(RowStore& store, Engine& engine, const nb::object& exchange, uint64_t seed,
-                uint64_t round, bool by_importance, Draw draw) {
+                uint64_t round, bool by_importance, Fill fill) {
   require(store.has(Field::multiplier), "the store has no multipliers");
   require(!by_importance || store.has(Field::importance), "the store has no importances");
   std::unique_ptr<PythonExchange> peers;
   if (!exchange.is_none()) peers = std::make_unique<PythonExchange>(exchange);
   const GilRelease release;
-  draw(StoreDraw{engine.workers, store, peers.get(), seed, round});
+  fill(StoreDraw{engine.workers, store, peers.get(), draw_key(seed, Draw::rows, round)});
 }
 
 void check_output(const RowStore& store, size_t output) {

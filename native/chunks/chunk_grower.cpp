@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "chunks/chunk_sampling.hpp"
 #include "core/exact_sum.hpp"
 #include "core/random.hpp"
 #include "grow/grow_by_policy.hpp"
@@ -216,7 +217,7 @@ Leaf* ChunkGrower::start(const Packing& packing, uint64_t row_key, Tree* tree) {
   const size_t size = histograms_.joint_size();
   std::vector<int64_t> all = merge_root();
   if (all[size + 1] == 0) {  // no row was drawn: one random row counts, as in draw_rows()
-    const uint64_t lone = draw(row_key, store_.table_rows()) % store_.table_rows();
+    const uint64_t lone = lone_row({workers_, store_, exchange_, row_key});
     store_.visit(workers_, kGrowing, {Field::rows},
                  [&](const RowStore::Chunk& chunk, size_t worker) {
                    const auto drawn = [&](size_t, uint64_t row) { return row == lone; };
@@ -421,13 +422,20 @@ void ChunkGrower::find_splits(const std::vector<Leaf*>& leaves) {
   workers_.run(found.size() * histograms_.groups(), [&](size_t task, int) {
     finder_.scan_group(&scans[task / histograms_.groups()], task % histograms_.groups());
   });
-  // The finder counts the rows of most leaves: one pass, and one sum of all processes, for all.
-  counted_.clear();
-  for (const Scan& scan : scans) {
-    const auto feature = finder_.feature_to_count(scan);
-    if (feature) counted_.push_back({scan.leaf, *feature, {}});
+  // Rows are counted for all leaves at once: one pass, and one sum of all processes.
+  for (;;) {
+    std::vector<Counted> counted;
+    std::vector<std::pair<Scan*, size_t>> places;  // in which position of which leaf
+    for (Scan& scan : scans)
+      if (const auto position = finder_.position_to_count(scan)) {
+        counted.push_back({scan.leaf, sampler_.features()[*position], {}});
+        places.emplace_back(&scan, *position);
+      }
+    if (counted.empty()) break;
+    count_rows_of(&counted);
+    for (size_t i = 0; i < counted.size(); ++i)
+      finder_.set_counted(places[i].first, places[i].second, counted[i].counts.data());
   }
-  if (!counted_.empty()) count_rows_of(&counted_);
   for (size_t i = 0; i < found.size(); ++i)
     found[i]->split = finder_.choose_split(&scans[i], &scratch_);
 }
@@ -448,9 +456,10 @@ void ChunkGrower::count_rows_of(std::vector<Counted>* leaves) const {
         const auto* const weight = chunk.get<const double>(Field::weight);
         for (size_t l = 0; l < leaves->size(); ++l) {
           const RowIndex rows = rows_of(chunk, *(*leaves)[l].leaf);
+          const uint32_t feature = (*leaves)[l].feature;
           int64_t* const part = own.data() + worker * at.back() + at[l];
           for (size_t i = 0; i < rows.n; ++i)
-            part[bins.code(rows[i], (*leaves)[l].feature)] +=
+            part[bins.code(rows[i], feature)] +=
                 weight == nullptr ? 1 : weights_.units_of(weight[rows[i]]);
         }
       });
@@ -463,16 +472,9 @@ void ChunkGrower::count_rows_of(std::vector<Counted>* leaves) const {
 }
 
 void ChunkGrower::count(const Leaf& leaf, uint32_t feature, int64_t* counts) const {
-  const auto known = std::find_if(counted_.begin(), counted_.end(), [&](const Counted& one) {
-    return one.leaf == &leaf && one.feature == feature;
-  });
-  std::vector<Counted> more;
-  if (known == counted_.end()) {
-    more.push_back({&leaf, feature, {}});
-    count_rows_of(&more);
-  }
-  const Counted& found = known == counted_.end() ? more.front() : *known;
-  std::copy(found.counts.begin(), found.counts.end(), counts);
+  std::vector<Counted> one = {{&leaf, feature, {}}};
+  count_rows_of(&one);
+  std::copy(one[0].counts.begin(), one[0].counts.end(), counts);
 }
 
 void ChunkGrower::add_scores(const Tree& tree, std::span<const double> value, size_t output) {

@@ -100,33 +100,34 @@ void fill(const StoreDraw& from, FieldSet reads, MultiplierOf multiplier_of) {
   for (const int64_t own : drawn) all += own;
   add_up(from, {&all, 1});
   if (all > 0) return;
-  std::vector<int64_t> present(drawn.size(), 0);
-  for_each_row(from, {Field::weight}, {},
-               [&](const RowStore::Chunk&, size_t, uint64_t, size_t worker) { ++present[worker]; });
-  for (const int64_t own : present) all += own;
-  add_up(from, {&all, 1});
-  if (all == 0) return;
-  const uint64_t key = draw_key(from.seed, Draw::rows, from.round);
-  const uint64_t place = draw(key, from.store.table_rows()) % static_cast<uint64_t>(all);
-  const uint64_t lone = nth_row(from, {Field::weight}, place + 1,
-                                [](const RowStore::Chunk&, size_t) { return true; });
+  const uint64_t lone = lone_row(from);
   for_each_row(from, {Field::weight, Field::multiplier}, {Field::multiplier},
                [&](const RowStore::Chunk& chunk, size_t i, uint64_t row, size_t) {
                  if (row == lone) chunk.get<float>(Field::multiplier)[i] = 1.0f;
                });
 }
 
-uint64_t key_of(const StoreDraw& from) { return draw_key(from.seed, Draw::rows, from.round); }
-
 constexpr FieldSet kImportance = {Field::weight, Field::importance};
 
 }  // namespace
 
+uint64_t lone_row(const StoreDraw& from) {
+  std::vector<int64_t> own(static_cast<size_t>(from.workers.threads()), 0);
+  for_each_row(from, {Field::weight}, {},
+               [&](const RowStore::Chunk&, size_t, uint64_t, size_t worker) { ++own[worker]; });
+  int64_t present = 0;
+  for (const int64_t n : own) present += n;
+  add_up(from, {&present, 1});
+  if (present == 0) return from.store.table_rows();  // there is none
+  const uint64_t place = draw(from.key, from.store.table_rows()) % static_cast<uint64_t>(present);
+  return nth_row(from, {Field::weight}, place + 1,
+                 [](const RowStore::Chunk&, size_t) { return true; });
+}
+
 void draw_bootstrap(const StoreDraw& from, double rate) {
   const PoissonRule rule(rate);
-  const uint64_t key = key_of(from);
   fill(from, {Field::weight}, [&](const RowStore::Chunk&, size_t, uint64_t row) {
-    return rule.multiplier(unit_draw(key, row));
+    return rule.multiplier(unit_draw(from.key, row));
   });
 }
 
@@ -149,9 +150,8 @@ void draw_goss(const StoreDraw& from, double top, double other) {
           return key_at(chunk, i) == key;
         });
       });
-  const uint64_t key = key_of(from);
   fill(from, kImportance, [&](const RowStore::Chunk& chunk, size_t i, uint64_t row) {
-    return rule.multiplier(key_at(chunk, i), row, draw(key, row));
+    return rule.multiplier(key_at(chunk, i), row, draw(from.key, row));
   });
 }
 
@@ -160,9 +160,8 @@ void draw_mvs(const StoreDraw& from, double share) {
   const MvsRule rule = mvs_rule(share * count_present(first), [&](int step, uint32_t prefix) {
     return step == 0 ? first : tally(from, step, prefix);
   });
-  const uint64_t key = key_of(from);
   fill(from, kImportance, [&](const RowStore::Chunk& chunk, size_t i, uint64_t row) {
-    return rule.multiplier(key_at(chunk, i), unit_draw(key, row));
+    return rule.multiplier(key_at(chunk, i), unit_draw(from.key, row));
   });
 }
 

@@ -13,8 +13,11 @@ struct StoreDraw {
   Workers& workers;
   RowStore& store;
   Exchange* exchange;  // null: there are no other processes
-  uint64_t seed, round;
+  uint64_t key;        // of the draws of a round
 };
+
+// The row that counts if no row is drawn: a random one of those with positive weight.
+uint64_t lone_row(const StoreDraw& from);
 
 // Fill the multipliers of the rows: 0 outside the bag. GOSS and MVS read the importances.
 void draw_bootstrap(const StoreDraw& from, double rate);

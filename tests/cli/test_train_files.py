@@ -235,3 +235,22 @@ def test_a_checkpoint_of_rows_in_memory_is_not_used(train, folder):
     code, result, _ = train("parts", "--target", "price", "--checkpoint", "c")
     assert code == 0
     assert result["checkpoint"] == "not used: the rows were fitted in memory"
+
+
+@pytest.mark.parametrize("method", ["linear", "tree"])
+def test_methods_without_validation_rows_ignore_them(train, folder, method):
+    code, result, err = train(
+        "parts",
+        "--target",
+        "price",
+        "--method",
+        method,
+        "--valid",
+        "parts",
+        "--ignore",
+        "day",
+        "b",
+        "nothing",
+    )
+    assert code == 0, err
+    assert result["method"] == method

@@ -160,8 +160,9 @@ def test_all_weights_may_not_be_zero() -> None:
         {"grow_policy": "symmetric"},
         {"early_stopping": True, "n_estimators": 20},
         {"warm_start": True},
+        {"loss": "huber", "callbacks": [lambda progress: None]},
     ],
-    ids=str,
+    ids="-".join,
 )
 def test_rows_that_fit_into_one_rank_are_fitted_there(parameters: dict[str, Any]) -> None:
     case = replace(CASES["counts as weights"], estimator=regressor(**parameters))

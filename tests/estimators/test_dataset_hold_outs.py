@@ -54,6 +54,11 @@ CASES: dict[str, tuple[Any, str, str | None]] = {
     "auto, numbers, weights": (REGRESSOR, "number", "weight"),
     "auto, counts": (clone(REGRESSOR).set_params(loss="poisson"), "count", None),
     "auto, sampled": (clone(REGRESSOR).set_params(subsample=0.5), "number", "weight"),
+    "auto, rounds without drawn rows": (
+        clone(REGRESSOR).set_params(subsample=1e-5, min_samples_leaf=1),
+        "number",
+        None,
+    ),
     "auto, two classes": (CLASSIFIER, "two", "weight"),
     "auto, a rare class": (CLASSIFIER, "rare", None),
     "early stopping, numbers": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from sklearn.base import clone
@@ -131,3 +132,19 @@ def test_a_model_can_be_continued_with_a_dataset() -> None:
     model.set_params(n_estimators=6).fit(dataset)
     expected = regressor(n_estimators=6, learning_rate=0.1).fit(dataset)
     assert model.fingerprint() == expected.fingerprint()
+
+
+def test_a_random_state_is_drawn_once() -> None:
+    dataset = stagewise.read_batches(TABLE, target="number", columns=["a", "c"])
+    models = [
+        RandomForestRegressor(n_estimators=2, random_state=np.random.RandomState(3))
+        for _ in range(2)
+    ]
+    expected = models[0].fit(TABLE.select(["a", "c"]), TABLE["number"].to_numpy())
+    assert models[1].fit(dataset).fingerprint() == expected.fingerprint()
+
+
+def test_y_is_refused_by_name() -> None:
+    dataset = stagewise.read_batches(TABLE, target="number", columns=["a"])
+    with pytest.raises(TypeError, match="its own target, so y cannot be passed"):
+        LinearRegression().fit(dataset, y="number")

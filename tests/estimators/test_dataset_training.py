@@ -256,6 +256,29 @@ def test_a_value_that_is_refused_is_located(
         regressor(categorical_features="from_dtype").fit(dataset)
 
 
+def test_a_target_outside_the_domain_of_the_loss_is_located(tmp_path: Path) -> None:
+    values = TABLE.column("count").to_numpy().copy()
+    values[5000] = -1
+    place = TABLE.column_names.index("count")
+    table = TABLE.set_column(place, "count", pa.array(values))
+    write(table, tmp_path, [4500], row_group_size=10_000)
+    wrong = stagewise.read_parquet(tmp_path, target="count", columns=["a"])
+    model = regressor(loss="poisson", categorical_features="from_dtype")
+    with pytest.raises(ValueError, match=r"y is -1 at row 500 .*rows 4,500 .*1\.parquet"):
+        model.fit(wrong)
+    right = stagewise.read_batches(TABLE, target="count", columns=["a"])
+    with pytest.raises(ValueError, match=r"In X_val: .*y is -1 at row 500 .*1\.parquet"):
+        model.fit(right, X_val=wrong)
+
+
+def test_rows_of_weight_zero_do_not_change_the_meaning_of_weights() -> None:
+    weight = np.array([2.0**51, 2.0**51, *[0.0] * 10])
+    table = pa.table({"x": np.arange(12.0), "y": np.arange(12.0), "w": weight})
+    model = GradientBoostingRegressor(n_estimators=1, min_samples_leaf=1)
+    expected = clone(model).fit(table.select(["x"]), table["y"].to_numpy(), weight)
+    assert_same(model.fit(stagewise.read_batches(table, target="y", weight="w")), expected)
+
+
 def test_a_file_that_disappears_between_the_passes_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

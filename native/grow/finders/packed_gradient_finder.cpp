@@ -154,7 +154,7 @@ void PackedGradientFinder::write_split(const Scan& node, size_t position, double
   split->left_sum = candidate.result.left_sum;
 }
 
-std::optional<uint32_t> PackedGradientFinder::feature_to_count(const Scan& node) const {
+std::optional<size_t> PackedGradientFinder::position_to_count(const Scan& node) const {
   size_t best = features_->size();
   double best_score = kNoSplit;
   node.visit_allowed(features_->size(), [&](size_t i) {
@@ -170,7 +170,11 @@ std::optional<uint32_t> PackedGradientFinder::feature_to_count(const Scan& node)
   const double packed_gain = best_score - unsplit(*node.leaf, candidate);
   if (!gain_suffices(node, candidate, packed_gain, real_gain(packed_gain))) return {};
   if (candidate.exact || min_count_proven(*node.leaf, candidate.result.left_sum)) return {};
-  return (*features_)[best];
+  return best;
+}
+
+void PackedGradientFinder::set_counted(Scan* node, size_t position, const int64_t* counts) const {
+  node->set(position, scan_histogram(*node, position, counts));
 }
 
 size_t PackedGradientFinder::choose_candidate(Scan* node, Scratch* scratch, Split* split) const {

@@ -69,8 +69,10 @@ class PackedGradientFinder : public Finder {
   bool counts_needed() const { return counts_needed_; }
   // Rows are counted by `counter`, because the finder has none.
   void set_counter(const RowCounter* counter) { counter_ = counter; }
-  // The feature whose rows choose_split() counts first, if it counts any; all groups are scanned.
-  std::optional<uint32_t> feature_to_count(const Scan& node) const;
+  // The position of the feature whose rows choose_split() counts next, if it counts any; all groups
+  // are scanned. Its rows by their codes are set instead.
+  std::optional<size_t> position_to_count(const Scan& node) const;
+  void set_counted(Scan* node, size_t position, const int64_t* counts) const;
   double penalty(uint32_t feature) const;  // subtracted from the score, in packed units
 
   PackedRows packed_rows() const { return {gradients_->slots(), nullptr}; }

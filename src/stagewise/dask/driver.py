@@ -208,6 +208,7 @@ class EpochRun:
         self.name = uuid.uuid4().hex
         self.pending: dict[str, Future] = {}
         self.outcome = Outcome()
+        self._heartbeats: dict[str, tuple[float, float]] = {}  # the last one, and since when
 
     def run(
         self,
@@ -293,12 +294,24 @@ class EpochRun:
             info = workers.get(address)
             if info is None:
                 self._lose(address, future, "the scheduler removed the worker")
-            elif (
-                self.outcome.ended
-                and newest - info["last_seen"] > STALE_SHARE * self.limits.silence
-            ):
+            elif self._is_silent(address, info["last_seen"], newest):
                 self._evict(address)
                 self._lose(address, future, "the worker is silent")
+
+    def _is_silent(self, address: str, last_seen: float, newest: float) -> bool:
+        """Return whether a worker has sent no heartbeat for too long.
+
+        Its peers must have noticed it, too. The only rank has none: then its heartbeat must not
+        have changed for the whole time.
+        """
+        before, since = self._heartbeats.get(address, (-1.0, 0.0))
+        if last_seen != before:
+            since = time.monotonic()
+            self._heartbeats[address] = last_seen, since
+        if self.outcome.ended:
+            return newest - last_seen > STALE_SHARE * self.limits.silence
+        alone = len(self.assignment) == 1
+        return alone and time.monotonic() - since > self.limits.silence
 
     def _exclude_accused(self) -> None:
         """Exclude the rank that most ranks cannot reach although its worker lives."""

@@ -72,7 +72,10 @@ class ClusterMixin:
         train, valid = read_partitions(X, y, sample_weight), None
         if X_val is not None:
             target = y if y_val is None and isinstance(y, str) else y_val
-            valid = read_partitions(X_val, target, sample_weight_val, "_val")
+            weight = sample_weight_val
+            if weight is None and isinstance(sample_weight, str):
+                weight = sample_weight
+            valid = read_partitions(X_val, target, weight, "_val")
         fitted = self._fit_partitions(client or default_client(), train, valid)
         names = self.get_params(deep=False)
         for name in set(self.__dict__) - set(names):

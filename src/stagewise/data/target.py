@@ -185,7 +185,8 @@ class FrequencyScale:
         """
         n, largest, whole = 0, 0.0, True
         for weight in blocks():
-            n, largest = n + len(weight), max(largest, float(weight.max(initial=0.0)))
+            n += int(np.count_nonzero(weight))
+            largest = max(largest, float(weight.max(initial=0.0)))
             whole = whole and bool((weight == np.rint(weight)).all())
         found = peers.gather((n, largest, whole))
         n, largest = sum(each[0] for each in found), max(each[1] for each in found)

@@ -299,7 +299,7 @@ class FitContext:
     peers : Peers
         The ranks of a fit on a cluster.
     checkpoints : Checkpoints or None
-        Gets the rounds of a fit on a cluster.
+        Gets the rounds of a fit from a dataset.
     """
 
     workers: Workers

@@ -15,6 +15,7 @@ from stagewise.cli.errors import InputError
 from stagewise.cli.evaluate import model_scores
 from stagewise.cli.evaluation_data import target_values
 from stagewise.cli.files import open_tables
+from stagewise.cli.methods import uses_validation_rows
 from stagewise.cli.models import named_input
 from stagewise.cli.task import Guess, guess_task_of_dataset
 from stagewise.cli.training.checkpoint_key import checkpoint_key
@@ -110,8 +111,8 @@ class DatasetRows:
         if self._cluster is not None:
             return self._cluster.fit(estimator, self._train, self._valid)
         if self._args.checkpoint is None:
-            used = {} if self._valid is None else {"X_val": self._valid}
-            return estimator.fit(self._train, **used)
+            used = self._valid is not None and uses_validation_rows(estimator)
+            return estimator.fit(self._train, **({"X_val": self._valid} if used else {}))
         key = checkpoint_key(estimator, self._train, self._valid)
         folder = self._args.checkpoint
         self._checkpoints = CheckpointFolder(folder, key, SECONDS_BETWEEN_WRITES)
@@ -119,6 +120,8 @@ class DatasetRows:
             arguments = FitArguments(self._train, None, X_val=self._valid)
             return estimator._fit(arguments, checkpoints=self._checkpoints)  # noqa: SLF001
         except KeyboardInterrupt:
+            if not self._checkpoints.resumed:  # the rows are fitted in memory
+                raise
             raise KeyboardInterrupt(
                 f"Interrupted; {str(folder)!r} has the rounds so far, and the same command resumes."
             ) from None

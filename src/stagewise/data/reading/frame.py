@@ -183,8 +183,7 @@ def open_frame(X: Any, caller: str, name: str = "X") -> Frame | None:
     if isinstance(X, Dataset):
         raise TypeError(
             f"{name} is a Dataset, which is read in batches, and {caller} needs a table in memory "
-            "here: only fit of GradientBoostingRegressor and GradientBoostingClassifier, predict, "
-            "predict_proba, decision_function and apply read datasets. Loop over "
+            "here: only fit and the methods that predict rows read datasets. Loop over "
             "dataset.batches(), or pass dataset.to_table() if it fits into memory."
         )
     try:

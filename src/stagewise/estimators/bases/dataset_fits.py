@@ -31,9 +31,11 @@ def fits_datasets(method: Method) -> Method:
         if not isinstance(X, Dataset):
             return method(self, X, *arguments, **options)
         groups = {name: options.pop(name) for name in ("groups",) if name in options}
-        given = FitArguments(X, *(arguments or (None,)), **options)
+        named = dict(zip(("y", "sample_weight"), arguments, strict=False))
+        given = FitArguments(X, **({"y": None} | named | options))
         check_dataset_arguments(given)
-        read = rows_in_memory(given, NeedsRowsInMemoryError(type(self).__name__), ALONE)
+        needs = NeedsRowsInMemoryError(type(self).__name__, "use gradient boosting")
+        read = rows_in_memory(given, needs, ALONE)
         assert read is not None
         return method(self, read.X, read.y, read.sample_weight, **groups)
 

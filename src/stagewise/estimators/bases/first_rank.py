@@ -38,15 +38,16 @@ def fit_on_first_rank(
             state = peers.gather(state)[0]
         estimator.__dict__.update(state)
         return estimator
-    given = estimator.callbacks
+    callbacks = estimator.callbacks
 
     def meet(_: Progress) -> None:
         peers.gather(None)
 
-    estimator.callbacks = [*(given or ()), meet]
+    estimator.callbacks = [*(callbacks or ()), meet]
     try:
         estimator._fit_rows(arguments)  # noqa: SLF001
     finally:
-        estimator.callbacks = given
-    peers.gather(estimator.__dict__)
+        estimator.callbacks = callbacks
+    given = estimator.get_params(deep=False)  # they may be functions, and all ranks have them
+    peers.gather({name: v for name, v in estimator.__dict__.items() if name not in given})
     return estimator

@@ -17,7 +17,7 @@ from stagewise.losses import Loss, MultiTargetLoss
 from stagewise.model.model import Model
 from stagewise.training.fit_report import counts_by_name, fit_report
 from stagewise.training.reading.feature_reader import FeatureReader
-from stagewise.training.reading.target_reader import TargetReader
+from stagewise.training.reading.target_reader import ClassReader, TargetReader
 from stagewise.training.reading.training_data import (
     FitArguments,
     TableReader,
@@ -162,26 +162,37 @@ class FitMixin:
         checkpoints: Checkpoints | None = None,
     ) -> Self:
         """Fit the model; see `fit`. With several `peers`, each of them has some of the rows."""
+        if not isinstance(arguments.X, Dataset):
+            return self._fit_rows(arguments, None, peers)
+        seed = choose_seed(self._parameters()["random_state"])
         try:
-            return self._fit_rows(arguments, peers, checkpoints)
-        except NeedsRowsInMemoryError as needs:
-            read = rows_in_memory(arguments, needs, peers)
+            return self._fit_rows(arguments, seed, peers, checkpoints)
+        except NeedsRowsInMemoryError as error:
+            needs = error.anew()  # without the frames, which have the rows that were read
+        read = rows_in_memory(arguments, needs, peers)
+        if checkpoints is not None:
+            checkpoints.rows_are_stored()
         if peers.size == 1:
             assert read is not None
-            return self._fit_rows(read)
+            return self._fit_rows(read, seed)
         return fit_on_first_rank(self, read, peers)
 
     def _fit_rows(
         self,
         arguments: FitArguments,
+        seed: int | None = None,
         peers: Peers = ALONE,
         checkpoints: Checkpoints | None = None,
     ) -> Self:
+        """Fit the model; `seed` is that of a new model, None: `random_state` has it."""
         begin = time.perf_counter()
         params = self._parameters()
         self._check_arguments(params, arguments)
         hold_out, previous = self._hold_out(params), self._previous_model(params)
-        seed = self.seed_ if previous is not None else choose_seed(params["random_state"])
+        if previous is not None:
+            seed = self.seed_
+        elif seed is None:
+            seed = choose_seed(params["random_state"])
         context = FitContext(make_workers(self.n_jobs), seed, begin, peers, checkpoints)
         readers = self._table_reader(params, previous), self._target_reader()
         if isinstance(arguments.X, Dataset):
@@ -223,7 +234,7 @@ class FitMixin:
         """Return the rows of a dataset; raise NeedsRowsInMemoryError if they must be in memory."""
         check_dataset_arguments(arguments)
         if arguments.groups is not None:
-            raise NeedsRowsInMemoryError("groups")
+            raise NeedsRowsInMemoryError("groups", "leave groups out")
         check = self._dataset_check(params, hold_out, has_validation=arguments.X_val is not None)
         verbose = params.get("verbose", 0)
         watched = {"X": arguments.X.watched(PassDisplay(verbose).show)}
@@ -234,15 +245,17 @@ class FitMixin:
         table_reader, target_reader = readers
         assert isinstance(table_reader, FeatureReader)
         seed, peers = context.seed, context.peers
+        of_classes = isinstance(target_reader, ClassReader)
+        check_target = None if of_classes else self._make_loss(None).check
         return read_training_dataset(
-            arguments, table_reader, target_reader, hold_out, seed, check, peers
+            arguments, table_reader, target_reader, hold_out, seed, check, check_target, peers
         )
 
     def _dataset_check(
         self, params: dict[str, Any], hold_out: HoldOutSpec, *, has_validation: bool
     ) -> Callable[[DividedRows], None]:
         """Return a function that raises NeedsRowsInMemoryError if the fit needs rows in memory."""
-        raise NeedsRowsInMemoryError(type(self).__name__)
+        raise NeedsRowsInMemoryError(type(self).__name__, "use gradient boosting")
 
     @abstractmethod
     def _adopt(self, model: Any) -> None:

@@ -25,7 +25,6 @@ from stagewise.training.stored.spool import BLOCK, Spool
 __all__ = ["DatasetTarget"]
 
 Vector = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -157,10 +156,10 @@ class DatasetTarget:
         return parts
 
     def flags(self, row_parts: RowParts) -> Spool:
-        """Return whether each row of this set is in some parts, as 1.0 or 0.0."""
-        flags = Spool(np.float64, self.y.folder)
+        """Return whether each row of this set is in some parts, as 1 or 0."""
+        flags = Spool(np.int8, self.y.folder)
         for read, _, own in self._reads():
-            flags.append(row_parts.mask(read, len(own))[own].astype(np.float64))
+            flags.append(row_parts.mask(read, len(own))[own])
         return flags
 
     def _reads(self) -> Iterator[tuple[int, int, npt.NDArray[np.bool_]]]:

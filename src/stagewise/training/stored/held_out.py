@@ -81,7 +81,10 @@ def hold_out(target: DatasetTarget, spec: HoldOutSpec, seed: int) -> DividedRows
     if spec.kind == "none":
         return DividedRows(target)
     if target.n_rows <= MANY_ROWS:
-        raise NeedsRowsInMemoryError(f"{spec.parameter} with at most {MANY_ROWS:,} rows")
+        raise NeedsRowsInMemoryError(
+            f"{spec.parameter} with at most {MANY_ROWS:,} rows",
+            "pass X_val, or set n_estimators to a number and early_stopping=False",
+        )
     draws = _Draws(target, seed)
     if spec.kind == "fraction":
         of_rows = target.divide(draws.fraction(spec.fraction, spec.parameter))
@@ -89,7 +92,9 @@ def hold_out(target: DatasetTarget, spec: HoldOutSpec, seed: int) -> DividedRows
             target.part(RowParts(of_rows, (LEARNED,))), target.part(RowParts(of_rows, (HELD,)))
         )
     if not isinstance(spec.cv, str) or spec.parts is not None:
-        raise NeedsRowsInMemoryError(f"{spec.parameter}, which has several folds,")
+        raise NeedsRowsInMemoryError(
+            "early stopping by several folds", "set early_stopping=True, which holds rows out"
+        )
     part_of = draws.fold()
     if part_of is None:
         return DividedRows(target)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 from stagewise.cluster.peers import Peers
 from stagewise.datasets.dataset import Dataset
 from stagewise.datasets.memory import format_bytes
 from stagewise.errors import InvalidParameterError
 from stagewise.training.reading.training_data import FitArguments
+from stagewise.training.stored.gather_rows import gather_rows, split_table
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-__all__ = ["NeedsRowsInMemoryError", "plain_column", "rows_in_memory"]
+__all__ = ["NeedsRowsInMemoryError", "rows_in_memory"]
 
 ROW_BYTES = 64
 """The bytes of a row besides its values and their codes: scores, gradients, lists of rows."""
@@ -29,11 +26,17 @@ class NeedsRowsInMemoryError(Exception):
     ----------
     what : str
         The parameter, or the estimator, that needs them.
+    remedy : str
+        How to fit rows that are not in memory.
     """
 
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
-        self.what = what
+    def __init__(self, what: str, remedy: str = "change the parameter") -> None:
+        super().__init__(what, remedy)
+        self.what, self.remedy = what, remedy
+
+    def anew(self) -> NeedsRowsInMemoryError:
+        """Return a new exception with the same reason, which was not raised."""
+        return NeedsRowsInMemoryError(self.what, self.remedy)
 
 
 def rows_in_memory(
@@ -60,49 +63,25 @@ def rows_in_memory(
     needed = sum(n * _row_bytes(X) for n, X in zip(n_rows, datasets, strict=True))
     limit = min(peers.gather(arguments.X.limit()))
     if needed > limit:
-        where = "a worker" if peers.size > 1 else "memory"
+        limit_name, more = "memory_limit", "raise memory_limit"
+        if peers.size > 1:
+            limit_name, more = "the limit of a worker", "use workers with more memory"
         raise InvalidParameterError(
             f"{needs.what} needs all rows in memory: about {format_bytes(needed)} for "
-            f"{sum(n_rows):,} rows, and the limit of {where} is {format_bytes(limit)}. Change the "
-            "parameter, or raise memory_limit; docs/larger-than-memory.md lists what is trained "
-            "from rows that do not fit."
+            f"{sum(n_rows):,} rows, and {limit_name} is {format_bytes(limit)}. To fit them, "
+            f"{needs.remedy}, or {more}."
         )
-    tables = [_gather(dataset, peers) for dataset in datasets]
+    tables = [gather_rows(dataset, peers, everywhere=False) for dataset in datasets]
     if tables[0] is None:
         return None
-    X, y, weight = _columns(arguments.X, tables[0])
+    X, y, weight = split_table(arguments.X, tables[0])
     read = replace(arguments, X=X, y=y, sample_weight=weight)
     if arguments.X_val is None:
         return read
-    X, y, weight = _columns(arguments.X_val, tables[1])
+    X, y, weight = split_table(arguments.X_val, tables[1])
     return replace(read, X_val=X, y_val=y, sample_weight_val=weight)
 
 
 def _row_bytes(dataset: Dataset) -> int:
     """Return the bytes of a row in a fit in memory, about."""
     return dataset.row_bytes() + CODE_BYTES * len(dataset.features) + ROW_BYTES
-
-
-def _gather(dataset: Dataset, peers: Peers) -> pa.Table | None:
-    """Return the rows of all ranks, in order, on rank 0; None on the others."""
-    import pyarrow as pa
-
-    own = [(batch.partition or 0, batch.table) for batch in dataset.batches()]
-    received = peers.swap([own, *[[]] * (peers.size - 1)])
-    if peers.rank:
-        return None
-    parts = sorted((part for parts in received for part in parts), key=lambda part: part[0])
-    return pa.concat_tables([table for _, table in parts])
-
-
-def plain_column(cells: Any) -> Any:
-    """Return an Arrow column as an array, or as a pandas series if NumPy has no such type."""
-    import pyarrow as pa
-
-    return cells.to_pandas() if pa.types.is_dictionary(cells.type) else cells.to_numpy()
-
-
-def _columns(dataset: Dataset, table: Any) -> tuple[Any, Any, Any]:
-    """Return the features, the targets and the weights of a table."""
-    weight = None if dataset.weight is None else table.column(dataset.weight).to_numpy()
-    return dataset.features_of_table(table), plain_column(table.column(dataset.target)), weight

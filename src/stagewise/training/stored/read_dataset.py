@@ -73,6 +73,7 @@ def read_training_dataset(
     spec: HoldOutSpec,
     seed: int,
     check: Callable[[DividedRows], None],
+    check_target: Callable[[npt.NDArray[Any]], None] | None,
     peers: Peers,
 ) -> DatasetTrainingData:
     """Read the arguments of `fit` if X is a dataset; see `read_training_data`.
@@ -89,6 +90,8 @@ def read_training_dataset(
         The key of that choice, and of the sample for cuts.
     check : callable
         Gets the rows after the first pass; it raises if they cannot be trained on.
+    check_target : callable or None
+        Raises unless the loss is defined for targets; None: they are classes.
     peers : Peers
         The ranks. The dataset has the rows of this one; scales, classes, features and the sample
         for cuts are those of all rows.
@@ -104,6 +107,7 @@ def read_training_dataset(
         caller,
         of_classes=isinstance(target_reader, ClassReader),
         class_weight=getattr(target_reader, "class_weight", None),
+        check=check_target,
         peers=peers,
     )
     rows = hold_out(target, spec if arguments.X_val is None else HoldOutSpec(), seed)
@@ -116,7 +120,7 @@ def read_training_dataset(
         fold = DatasetFold(rows.learned, DatasetRows(dataset, rows.held, parts.training))
     valid = None
     if arguments.X_val is not None:
-        valid = parts.validation_rows(arguments.X_val, rows.train)
+        valid = parts.validation_rows(arguments.X_val, rows.train, check_target)
     elif rows.held is not None and fold is None:
         valid = DatasetRows(dataset, rows.held, parts.held_out)
     return DatasetTrainingData(
@@ -154,7 +158,12 @@ class _Reading:
         self.unknown.update(found.rows_per_column)
         return columns
 
-    def validation_rows(self, X_val: Dataset, target: DatasetTarget) -> DatasetRows:
+    def validation_rows(
+        self,
+        X_val: Dataset,
+        target: DatasetTarget,
+        check: Callable[[npt.NDArray[Any]], None] | None,
+    ) -> DatasetRows:
         """Return the rows of X_val."""
 
         def read(batch: Batch, rows: Indices | None) -> Any:
@@ -165,13 +174,19 @@ class _Reading:
             self.unknown.update(found.rows_per_column)
             return columns
 
-        own = read_dataset_target(
-            X_val,
-            self.reader.caller,
-            of_classes=target.classes is not None,
-            classes=target.classes,
-            peers=target.peers,
-        )
+        try:
+            own = read_dataset_target(
+                X_val,
+                self.reader.caller,
+                of_classes=target.classes is not None,
+                classes=target.classes,
+                check=check,
+                peers=target.peers,
+            )
+        except (TypeError, ValueError) as error:
+            if type(error) not in (TypeError, ValueError):
+                raise
+            raise type(error)(f"In X_val: {error}") from error
         return DatasetRows(X_val, own, read)
 
 

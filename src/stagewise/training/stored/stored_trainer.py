@@ -63,7 +63,7 @@ def train_stored(
     """
     if chosen_encoding(spec.category_encoding, data.features, loss.n_outputs) == "target":
         raise NeedsRowsInMemoryError(
-            "target encoding of categories (category_encoding='sets' does not)"
+            "target encoding of categories", "set category_encoding='sets'"
         )
     return _StoredTrainer(spec, loss, data, context).train()
 
@@ -119,7 +119,7 @@ class _StoredTrainer:
 
     def train(self) -> FitResult:
         data, features = self.data, self.data.features
-        low, high = self._check_targets()
+        low, high = self._target_range()
         layout = self._layout()
         sample = self.train_rows.sample
         assert sample is not None
@@ -167,15 +167,11 @@ class _StoredTrainer:
             fill_weights(store, self.train_rows, None)
         return monitor
 
-    def _check_targets(self) -> tuple[float, float]:
-        """Raise unless the loss is defined for all targets; return the least and the largest."""
+    def _target_range(self) -> tuple[float, float]:
+        """Return the least and the largest target."""
         own = [(y.min(), y.max()) for y, _ in self.train_rows.target.blocks()]
         blocks = [pair for pairs in self.context.peers.gather(own) for pair in pairs]
         low, high = min(low for low, _ in blocks), max(high for _, high in blocks)
-        valid: Any = self.data.valid
-        for rows in (self.train_rows, *([] if valid is None else [valid])):
-            for y, _ in rows.target.blocks():
-                self.loss.check(np.append(y, y.dtype.type(high)))
         return float(low), float(high)
 
     def _layout(self) -> BinLayout:
@@ -214,7 +210,7 @@ class _StoredTrainer:
     def _fill_stores(self, layout: BinLayout) -> tuple[StoredRows, StoredRows | None]:
         """Return the training rows and the held-out or validation rows in stores."""
         memory = self.train_rows.dataset.memory_bytes()
-        memory = max(0, memory - self._histogram_bytes(layout))
+        memory = max(memory // 2, memory - self._histogram_bytes(layout))
         fold = self.data.fold
         held: Any = self.data.valid if fold is None else fold.held
         n = self.train_rows.target.placement.n_stored
@@ -236,11 +232,17 @@ class _StoredTrainer:
     def _histogram_bytes(self, layout: BinLayout) -> int:
         """Return the memory of the histograms of a tree, of all its leaves and of the threads."""
         bins = sum(layout.value_bins(f) + 1 for f in range(layout.n_features))
+        n = self.train_rows.n_rows
         leaves = max(
-            tree.max_leaf_nodes or 2 ** (tree.max_depth or 8) for tree in self.learner.trees
+            min(
+                tree.max_leaf_nodes or n,
+                2 ** min(tree.max_depth or 62, 62),
+                1 + n // max(1, int(tree.min_samples_leaf)),
+            )
+            for tree in self.learner.trees
         )
         threads = self.context.workers.threads
-        return 8 * bins * (leaves + LEAVES_PER_PASS * threads)
+        return int(8 * bins * (leaves + LEAVES_PER_PASS * threads))
 
     def _store(
         self, rows: DatasetRows, layout: BinLayout, memory: int, *, grows: bool, weighted: bool

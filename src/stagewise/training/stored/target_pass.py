@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
@@ -15,7 +16,7 @@ from stagewise.data.target import FrequencyScale, read_weights
 from stagewise.datasets.batch import Batch
 from stagewise.datasets.dataset import Dataset
 from stagewise.training.stored.dataset_target import DatasetTarget
-from stagewise.training.stored.needs_memory import plain_column
+from stagewise.training.stored.gather_rows import plain_column
 from stagewise.training.stored.placement import Placement
 from stagewise.training.stored.row_parts import ABSENT, LEARNED, RowParts
 from stagewise.training.stored.spool import Spool
@@ -30,6 +31,7 @@ def read_dataset_target(
     of_classes: bool,
     class_weight: Any = None,
     classes: npt.NDArray[Any] | None = None,
+    check: Callable[[npt.NDArray[Any]], None] | None = None,
     peers: Peers = ALONE,
 ) -> DatasetTarget:
     """Read the targets and weights of a dataset.
@@ -46,18 +48,26 @@ def read_dataset_target(
         The factors of the weights of each class.
     classes : array or None
         Of validation rows: the classes of the training rows.
+    check : callable or None
+        Raises unless the loss is defined for targets.
     peers : Peers
         The ranks of the fit.
     """
-    found = _TargetPass(dataset, caller, of_classes, classes).read(peers)
+    found = _TargetPass(dataset, caller, of_classes, classes, check).read(peers)
     return found if class_weight is None else found.weighted_by_class(class_weight)
 
 
 class _TargetPass:
     def __init__(
-        self, dataset: Dataset, caller: str, of_classes: bool, classes: npt.NDArray[Any] | None
+        self,
+        dataset: Dataset,
+        caller: str,
+        of_classes: bool,
+        classes: npt.NDArray[Any] | None,
+        check: Callable[[npt.NDArray[Any]], None] | None,
     ) -> None:
         self.dataset, self.caller, self.of_classes = dataset, caller, of_classes
+        self.check = check
         self.labels, self.counts = _Labels(caller, classes), Counter[int]()
         folder = dataset.cache
         self.y = Spool(np.int32 if of_classes else np.float64, folder)
@@ -105,6 +115,8 @@ class _TargetPass:
             y: npt.NDArray[Any] = self.labels.codes(cells, present)
         else:
             y = read_target(cells, len(cells), caller=self.caller)
+            if self.check is not None:
+                self.check(y)
             y = y if present is None else y[present]
         self.counts[batch.partition or 0] += len(y)
         self.y.append(y)
