@@ -250,6 +250,7 @@ def test_methods_without_validation_rows_ignore_them(train, folder, method):
         "--ignore",
         "day",
         "b",
+        "colour",
         "nothing",
     )
     assert code == 0, err
