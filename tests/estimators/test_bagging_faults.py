@@ -41,7 +41,7 @@ def table():
     return make_table(60, missing=False)
 
 
-@pytest.mark.parametrize(("name", "value"), CASES, ids=[f"{n}={v!r:.30}" for n, v in CASES])
+@pytest.mark.parametrize(("name", "value"), CASES, ids=[f"{n}={v!r:.18}" for n, v in CASES])
 @BOTH
 def test_an_invalid_value_is_refused_by_name(kind, name, value, table):
     with pytest.raises(InvalidParameterError) as caught:

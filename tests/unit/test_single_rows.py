@@ -103,7 +103,7 @@ TYPED = {
 
 
 @KINDS
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, np.column_stack], ids=str)
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, np.column_stack], ids=["pandas", "polars", "numpy"])
 @pytest.mark.parametrize("cells", TYPED.values(), ids=TYPED)
 @settings(max_examples=8)
 @given(data=st.data())
