@@ -103,7 +103,9 @@ TYPED = {
 
 
 @KINDS
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, np.column_stack], ids=["pandas", "polars", "numpy"])
+@pytest.mark.parametrize(
+    "make", [pd.DataFrame, pl.DataFrame, np.column_stack], ids=["pandas", "polars", "numpy"]
+)
 @pytest.mark.parametrize("cells", TYPED.values(), ids=TYPED)
 @settings(max_examples=8)
 @given(data=st.data())
