@@ -211,7 +211,7 @@ def test_the_death_of_a_worker_right_after_training(
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_signal_at_a_random_moment_changes_no_byte(
+def test_a_signal_at_a_random_time_changes_no_byte(
     fragile: Client, number: signal.Signals, seed: int
 ) -> None:
     start_threads(fragile)

@@ -14,8 +14,6 @@ from sklearn.base import is_classifier
 import stagewise
 from estimators.every import EVERY, classifies, small
 from stagewise import (
-    AutoRegressor,
-    BaggingClassifier,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     LinearRegression,
@@ -216,10 +214,6 @@ def test_an_estimator_that_is_not_fitted_is_an_error():
     [
         lambda model, dataset: list(model.staged_predict(dataset)),
         shap_values,
-        lambda model, dataset: AutoRegressor().fit(dataset, [1.0]),
-        lambda model, dataset: LinearRegression().fit(dataset, [1.0]),
-        lambda model, dataset: BaggingClassifier().fit(dataset, [1]),
-        lambda model, dataset: RandomForestClassifier().fit(dataset, [1]),
     ],
 )
 def test_other_functions_refuse_datasets_with_the_remedy(use):

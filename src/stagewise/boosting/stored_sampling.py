@@ -16,12 +16,17 @@ from stagewise.boosting.sampling import (
 )
 from stagewise.boosting.stored_rows import StoredGradients, StoredTable, sum_losses
 
-__all__ = ["StoredSampling", "can_draw_stored_rows"]
+__all__ = ["StoredSampling", "can_draw_stored_rows", "draws_by_importance"]
 
 
 def can_draw_stored_rows(sampling: Sampling) -> bool:
     """Return whether rows in a store can be sampled by a method."""
     return isinstance(sampling, (RowFraction, Bootstrap, GossSampling, MvsSampling))
+
+
+def draws_by_importance(sampling: Sampling) -> bool:
+    """Return whether rows are drawn by their importance, which the store then has."""
+    return isinstance(sampling, (GossSampling, MvsSampling))
 
 
 @dataclass(frozen=True)

@@ -20,14 +20,14 @@ from stagewise._native import BinLayout, RowStore
 from stagewise.boosting.loop import Boosting, boost
 from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.recipe import BoundRecipe
-from stagewise.boosting.sampling import GossSampling, MvsSampling, RowFraction
+from stagewise.boosting.sampling import RowFraction
 from stagewise.boosting.stored_rows import (
     LEAVES_PER_PASS,
     StoredRows,
     StoredTable,
     StoredTreeLearner,
 )
-from stagewise.boosting.stored_sampling import StoredSampling
+from stagewise.boosting.stored_sampling import StoredSampling, draws_by_importance
 from stagewise.data import TargetScale
 from stagewise.exact_sums import mean_of_blocks
 from stagewise.losses import Loss
@@ -258,7 +258,7 @@ class _StoredTrainer:
             8 if outputs > 1 else 0,
             8 if grows or outputs == 1 else 0,
             4 if grows else 0,
-            8 if grows and isinstance(sampling, (GossSampling, MvsSampling)) else 0,
+            8 if grows and draws_by_importance(sampling) else 0,
             4 if grows and sampling.multiplies else 0,
         ]
         chunk = CHUNK_ROWS
