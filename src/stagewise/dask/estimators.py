@@ -60,7 +60,8 @@ class ClusterMixin:
         sample_weight : as y, or None
             The weights of the rows; see the estimator of one machine.
         X_val, y_val, sample_weight_val
-            Validation rows for early stopping. Passing them turns early stopping on.
+            Validation rows for early stopping. Passing them turns early stopping on. The names of the
+            target and of the weights are those of X if X_val has these columns.
         client : Client or None
             The client of the cluster, not an asynchronous one; None: the current client.
 
@@ -72,8 +73,8 @@ class ClusterMixin:
         train, valid = read_partitions(X, y, sample_weight), None
         if X_val is not None:
             target = y if y_val is None and isinstance(y, str) else y_val
-            weight = sample_weight_val
-            if weight is None and isinstance(sample_weight, str):
+            weight, columns = sample_weight_val, getattr(X_val, "columns", ())
+            if weight is None and isinstance(sample_weight, str) and sample_weight in columns:
                 weight = sample_weight
             valid = read_partitions(X_val, target, weight, "_val")
         fitted = self._fit_partitions(client or default_client(), train, valid)
