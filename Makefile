@@ -84,6 +84,7 @@ structure: $(BUILT) ## print measures of the structure of the code
 figures: $(BUILT) ## draw the figures of docs again (CALIFORNIA=table: those of docs/california.md too)
 	@$(BIN)/python -c '$(EXTRAS)' docs > $(VENV)/docs.txt && $(BIN)/python $(PIP) install --quiet -r $(VENV)/docs.txt
 	$(BIN)/python tools/figures/make.py
+	$(BIN)/python tools/figures/lab.py
 	@test -z "$(CALIFORNIA)" || $(BIN)/python tools/figures/california.py $(CALIFORNIA)
 	@test -z "$(CALIFORNIA)" || $(BIN)/python tools/figures/report.py $(CALIFORNIA)
 

@@ -13,14 +13,17 @@ X = rng.normal(size=(7_000, 10))
 y = (X**2).sum(axis=1) > 9.34
 train, test = slice(0, 2_000), slice(2_000, None)
 
+# The settings of the textbook: no penalty, all features in every node.
+textbook = {"min_samples_leaf": 1, "l2_regularization": 0, "max_features": None}
 for leaves in (2, 6, 20, 100):
     model = GradientBoostingClassifier(
-        max_leaf_nodes=leaves, min_samples_leaf=1, n_estimators=600, learning_rate=0.5
+        max_leaf_nodes=leaves, n_estimators=600, learning_rate=0.5, **textbook
     )
     model.fit(X[train], y[train])
     print(f"J = {leaves:3d}: {1 - model.score(X[test], y[test]):.1%} wrong")
 
-stumps = GradientBoostingClassifier(max_leaf_nodes=2, n_estimators=400).fit(X[train], y[train])
+stumps = GradientBoostingClassifier(max_leaf_nodes=2, n_estimators=400, **textbook)
+stumps.fit(X[train], y[train])
 a, b = X[test][:2]
 both, neither = a.copy(), a.copy()
 first, second = a.copy(), a.copy()

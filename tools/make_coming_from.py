@@ -76,7 +76,7 @@ model = stagewise.GradientBoostingRegressor(
     n_estimators=300, max_depth=6,
     grow_policy="depth_wise",
     max_leaf_nodes=None, learning_rate=0.1,
-    min_hessian=1, min_gain=0.5,
+    min_hessian=1, min_gain=0.25,
     l2_regularization=1.0, max_features=0.7,
     loss="absolute_error",
 )

@@ -46,6 +46,15 @@ void bind_sampling(nb::module_& m) {
       "workers"_a, "rows"_a, "weight"_a.noconvert().none(), "share"_a, "seed"_a, "round_number"_a,
       "first_row"_a = 0);
   m.def(
+      "draw_fixed_size",
+      [](Engine& e, size_t rows, const Weight& weight, double share, uint64_t seed,
+         uint64_t round) {
+        require(share > 0.0 && share <= 1.0, "the share is above 0 and at most 1");
+        const DrawnRows from = drawn_rows(e, rows, weight, seed, round);
+        return rows_of([&] { return draw_fixed_size(from, share); });
+      },
+      "workers"_a, "rows"_a, "weight"_a.noconvert().none(), "share"_a, "seed"_a, "round_number"_a);
+  m.def(
       "draw_groups",
       [](Engine& e, const In<uint32_t>& group, const Weight& weight, double share, uint64_t seed,
          uint64_t round) {

@@ -1,7 +1,6 @@
 #include "chunks/chunk_grower.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstring>
 
@@ -18,6 +17,8 @@ namespace {
 constexpr FieldSet kGrowing = {Field::codes, Field::weight, Field::gradient, Field::rows};
 constexpr FieldSet kStarting = {Field::codes, Field::weight, Field::gradient, Field::rows,
                                 Field::multiplier};
+constexpr size_t kCacheLine = 64;    // bytes
+constexpr size_t kLeastDivided = 5;  // a chunk is loaded if at least one in so many rows is divided
 
 }  // namespace
 
@@ -315,7 +316,20 @@ size_t ChunkGrower::partition(const RowStore::Chunk& chunk, const Leaf& leaf, Pa
   return lefts;
 }
 
+// Loads the codes of a chunk into the second-level cache if many of its rows are divided: the rows
+// of a leaf are read in an order that the processor cannot predict, a whole chunk is not.
+void ChunkGrower::load_codes(const RowStore::Chunk& chunk, const Part& part) const {
+  size_t divided = 0;
+  for (const Division& division : part.divisions)
+    divided += range(*division.parent, chunk.index).n();
+  if (divided < chunk.n / kLeastDivided) return;
+  const auto* const codes = chunk.get<const volatile uint8_t>(Field::codes);
+  const size_t bytes = chunk.n * layout_.layout()->row_bytes();
+  for (size_t at = 0; at < bytes; at += kCacheLine) (void)codes[at];
+}
+
 void ChunkGrower::divide_chunk(const RowStore::Chunk& chunk, Part* part) {
+  load_codes(chunk, *part);
   const PackedRows packed{chunk.get<const GradientSlot>(Field::gradient), nullptr,
                           chunk.get<const uint8_t>(Field::codes)};
   for (size_t i = 0; i < part->divisions.size(); ++i) {
@@ -410,71 +424,6 @@ void ChunkGrower::complete(std::vector<Division>* divisions) {
       histograms_.release_unused(*division.parent);
     }
   }
-}
-
-void ChunkGrower::find_splits(const std::vector<Leaf*>& leaves) {
-  std::vector<Leaf*> found;
-  for (Leaf* leaf : leaves)
-    if (finder_.splittable(*leaf)) found.push_back(leaf);
-  std::vector<Scan> scans(found.size());
-  for (size_t i = 0; i < found.size(); ++i)
-    finder_.begin(*found[i], {}, sampler_.allowed(*found[i]), &scans[i]);
-  workers_.run(found.size() * histograms_.groups(), [&](size_t task, int) {
-    finder_.scan_group(&scans[task / histograms_.groups()], task % histograms_.groups());
-  });
-  // Rows are counted for all leaves at once: one pass, and one sum of all processes.
-  for (;;) {
-    std::vector<Counted> counted;
-    std::vector<std::pair<Scan*, size_t>> places;  // in which position of which leaf
-    for (Scan& scan : scans)
-      if (const auto position = finder_.position_to_count(scan)) {
-        counted.push_back({scan.leaf, sampler_.features()[*position], {}});
-        places.emplace_back(&scan, *position);
-      }
-    if (counted.empty()) break;
-    count_rows_of(&counted);
-    for (size_t i = 0; i < counted.size(); ++i)
-      finder_.set_counted(places[i].first, places[i].second, counted[i].counts.data());
-  }
-  for (size_t i = 0; i < found.size(); ++i)
-    found[i]->split = finder_.choose_split(&scans[i], &scratch_);
-}
-
-// Counts the rows of leaves that are in the store, and those of other processes, by their codes.
-void ChunkGrower::count_rows_of(std::vector<Counted>* leaves) const {
-  std::vector<size_t> at(1, 0);
-  for (const Counted& one : *leaves) at.push_back(at.back() + layout_.value_bins(one.feature) + 1);
-  std::vector<int64_t> own(parts_.size() * at.back(), 0);
-  store_.visit(
-      workers_, {Field::codes, Field::weight, Field::rows}, {},
-      [&](size_t chunk) {
-        return std::any_of(leaves->begin(), leaves->end(),
-                           [&](const Counted& one) { return range(*one.leaf, chunk).n() > 0; });
-      },
-      [&](const RowStore::Chunk& chunk, size_t worker) {
-        const Bins bins = bins_of(chunk);
-        const auto* const weight = chunk.get<const double>(Field::weight);
-        for (size_t l = 0; l < leaves->size(); ++l) {
-          const RowIndex rows = rows_of(chunk, *(*leaves)[l].leaf);
-          const uint32_t feature = (*leaves)[l].feature;
-          int64_t* const part = own.data() + worker * at.back() + at[l];
-          for (size_t i = 0; i < rows.n; ++i)
-            part[bins.code(rows[i], feature)] +=
-                weight == nullptr ? 1 : weights_.units_of(weight[rows[i]]);
-        }
-      });
-  std::vector<int64_t> all(at.back(), 0);
-  for (size_t i = 0; i < own.size(); ++i) all[i % all.size()] += own[i];
-  add_up(all);
-  for (size_t l = 0; l < leaves->size(); ++l)
-    (*leaves)[l].counts.assign(all.begin() + static_cast<ptrdiff_t>(at[l]),
-                               all.begin() + static_cast<ptrdiff_t>(at[l + 1]));
-}
-
-void ChunkGrower::count(const Leaf& leaf, uint32_t feature, int64_t* counts) const {
-  std::vector<Counted> one = {{&leaf, feature, {}}};
-  count_rows_of(&one);
-  std::copy(one[0].counts.begin(), one[0].counts.end(), counts);
 }
 
 void ChunkGrower::add_scores(const Tree& tree, std::span<const double> value, size_t output) {

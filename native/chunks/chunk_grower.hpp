@@ -99,6 +99,7 @@ class ChunkGrower : private RowCounter {
   void divide_next(const Frontier& frontier, size_t splits_left);
   std::vector<Leaf*> choose_leaves(const Frontier& frontier, size_t splits_left) const;
   void divide(const std::vector<Leaf*>& leaves, bool last);
+  void load_codes(const RowStore::Chunk& chunk, const Part& part) const;
   void divide_chunk(const RowStore::Chunk& chunk, Part* part);
   template <class Code, class Partition>
   size_t partition(const RowStore::Chunk& chunk, const Leaf& leaf, Partition kernel, Part* part);

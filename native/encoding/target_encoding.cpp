@@ -7,54 +7,10 @@
 #include "core/interrupt.hpp"
 #include "core/radix_sort.hpp"
 #include "core/random.hpp"
+#include "encoding/key_numbers.hpp"
 
 namespace stagewise {
 namespace {
-
-uint64_t key_of(const Columns& table, const CategorySources& sources, size_t row) {
-  uint64_t key = 0;
-  for (const CategorySource& s : sources)
-    key = key * s.places() + s.place(table.at(s.feature, row));
-  return key;
-}
-
-// Hash table from keys to numbers, with open addressing, at most half full.
-class KeyNumbers {
- public:
-  explicit KeyNumbers(size_t most) : slots_(2) {
-    while (slots_ < 2 * most) slots_ *= 2;
-    key_.assign(slots_, kNone);
-    number_.resize(slots_);
-  }
-
-  uint32_t find(uint64_t key, uint32_t otherwise) const {
-    const size_t at = place(key);
-    return key_[at] == key ? number_[at] : otherwise;
-  }
-  // The number of a key; a new key gets the next number.
-  uint32_t add(uint64_t key, std::vector<uint64_t>* keys) {
-    const size_t at = place(key);
-    if (key_[at] != key) {
-      key_[at] = key;
-      number_[at] = static_cast<uint32_t>(keys->size());
-      keys->push_back(key);
-    }
-    return number_[at];
-  }
-
- private:
-  static constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
-
-  size_t place(uint64_t key) const {
-    size_t at = mix64(key + 1) & (slots_ - 1);
-    while (key_[at] != key && key_[at] != kNone) at = (at + 1) & (slots_ - 1);
-    return at;
-  }
-
-  size_t slots_;
-  std::vector<uint64_t> key_;
-  std::vector<uint32_t> number_;
-};
 
 struct KeySums {
   std::vector<double> target, unit;
@@ -88,11 +44,11 @@ KeyedRows learn_keys(const Columns& table, const CategorySources& sources,
     return out;
   }
   KeyNumbers numbers(n_training_rows);
-  std::vector<uint64_t> met;  // in the order of the rows
   for_each_block(n_training_rows, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i)
-      numbers.add(key_of(table, sources, training_rows != nullptr ? training_rows[i] : i), &met);
+      numbers.add(key_of(table, sources, training_rows != nullptr ? training_rows[i] : i));
   });
+  const std::vector<uint64_t>& met = numbers.keys();  // in the order of the rows
   std::vector<uint32_t> by_key(met.size());
   for (size_t i = 0; i < met.size(); ++i) by_key[i] = static_cast<uint32_t>(i);
   std::sort(by_key.begin(), by_key.end(), [&](uint32_t a, uint32_t b) { return met[a] < met[b]; });
@@ -150,13 +106,18 @@ double key_strength(const std::vector<uint32_t>& number, size_t n_keys, const Ke
     squares += static_cast<double>(pair[0]) * pair[0] / pair[1];
     rows += 1.0;
   }
+  return strength_of_sums(sums.target.data(), sums.unit.data(), n_keys, squares, rows);
+}
+
+double strength_of_sums(const double* target, const double* unit, size_t n_keys, double squares,
+                        double rows) {
   double total = 0.0, units = 0.0, of_keys = 0.0, unit_squares = 0.0, keys = 0.0;
   for (size_t k = 0; k < n_keys; ++k) {
-    if (!(sums.unit[k] > 0.0)) continue;
-    total += sums.target[k];
-    units += sums.unit[k];
-    of_keys += sums.target[k] * sums.target[k] / sums.unit[k];
-    unit_squares += sums.unit[k] * sums.unit[k];
+    if (!(unit[k] > 0.0)) continue;
+    total += target[k];
+    units += unit[k];
+    of_keys += target[k] * target[k] / unit[k];
+    unit_squares += unit[k] * unit[k];
     keys += 1.0;
   }
   if (rows <= keys || keys < 2.0) return std::numeric_limits<double>::infinity();

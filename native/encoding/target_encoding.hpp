@@ -27,6 +27,13 @@ struct CategorySource {
 // One source or several; the product of places() is below 2^63.
 using CategorySources = std::vector<CategorySource>;
 
+inline uint64_t key_of(const Columns& table, const CategorySources& sources, size_t row) {
+  uint64_t key = 0;
+  for (const CategorySource& s : sources)
+    key = key * s.places() + s.place(table.at(s.feature, row));
+  return key;
+}
+
 // The keys of rows, numbered. With one source the number of a key is its place. With several, the
 // keys of the training rows are numbered in increasing order, and all others share the next number.
 struct KeyedRows {
@@ -59,6 +66,11 @@ struct KeyTarget {
 // within keys divided by the variance of the key means, estimated by one-way analysis of variance;
 // +inf if the keys do not differ more than by chance. At least the mean unit of a row.
 double key_strength(const std::vector<uint32_t>& number, size_t n_keys, const KeyTarget& target);
+
+// The same of the sums of each key; squares: the sum of t^2 / u; rows: the number of rows with u >
+// 0.
+double strength_of_sums(const double* target, const double* unit, size_t n_keys, double squares,
+                        double rows);
 
 // The smoothed mean of every key, and 0 for unknown keys.
 std::vector<float> key_means(const std::vector<uint32_t>& number, size_t n_keys,

@@ -131,6 +131,24 @@ Bag draw_rows(const DrawnRows& from, double share) {
                  [=](size_t row) { return multiplier_if(draw(key, begin + row) <= limit, 1.0f); });
 }
 
+// No two rows have the same hash: it is a permutation of 64 bits.
+Bag draw_fixed_size(const DrawnRows& from, double share) {
+  const uint64_t key = from.key(), begin = from.first_row;
+  std::vector<uint64_t> lots;
+  lots.reserve(from.rows);
+  for_each_block(from.rows, [&](size_t first, size_t last) {
+    for (size_t row = first; row < last; ++row)
+      if (from.present(row)) lots.push_back(draw(key, begin + row));
+  });
+  if (lots.empty()) return {};
+  const auto n = static_cast<size_t>(std::llrint(share * static_cast<double>(lots.size())));
+  const auto nth = lots.begin() + static_cast<ptrdiff_t>(std::max<size_t>(n, 1) - 1);
+  std::nth_element(lots.begin(), nth, lots.end());
+  const uint64_t limit = *nth;
+  return collect(from, false,
+                 [=](size_t row) { return multiplier_if(draw(key, begin + row) <= limit, 1.0f); });
+}
+
 Bag draw_groups(const DrawnRows& from, const uint32_t* group, double share) {
   const uint64_t key = from.key(), limit = below(share);
   Bag bag = collect(

@@ -34,6 +34,9 @@ struct DrawnRows {
 // Each row with probability `share`.
 Bag draw_rows(const DrawnRows& from, double share);
 
+// A share of the rows, rounded to a number of rows, without replacement; at least one row.
+Bag draw_fixed_size(const DrawnRows& from, double share);
+
 // All rows of a group, with probability `share`.
 Bag draw_groups(const DrawnRows& from, const uint32_t* group, double share);
 

@@ -264,12 +264,14 @@ class OrderedTargetEncoding(Option):
 
     Trees get columns with the smoothed mean step of the rows of a category, and of combinations of
     categories of up to four features. A row is encoded by the rows before it in a random order, so
-    its own target does not contribute.
+    its own target does not contribute. More than 50,000 rows are encoded by cross fitting: each by
+    the rows of seven of eight random folds, which do not contain it.
 
     Parameters
     ----------
     n_orderings : int, default=1
-        The number of random orders. Trees use them in turn. Memory grows with it.
+        The number of random orders, or of random divisions into folds. Trees use them in turn.
+        Memory grows with it.
     """
 
     _rules = MappingProxyType({"n_orderings": Number(1, 64, whole=True)})
@@ -331,7 +333,9 @@ SPLIT_METHODS = {method: SplitSearch(method=method) for method in ("histogram", 
 OPTION_RULES: Mapping[str, OptionRule] = MappingProxyType(
     {
         "sampling": OptionRule(
-            ("uniform", "bootstrap", "group"), {"goss": Goss(), "mvs": Mvs()}, (Goss, Mvs)
+            ("uniform", "fixed_size", "bootstrap", "group"),
+            {"goss": Goss(), "mvs": Mvs()},
+            (Goss, Mvs),
         ),
         "dropout": OptionRule((None,), {"dart": Dart()}, (Dart,)),
         "leaves": OptionRule(("constant", "vector"), {"linear": LinearLeaves()}, (LinearLeaves,)),

@@ -184,8 +184,8 @@ def test_training_does_not_hold_the_rows_in_memory(train, monkeypatch):
         ),
         (["parts", "--target", "price", "--tls-key", "k"], ["--tls-key", "tls://"]),
         (
-            ["parts", "--target", "price", "--cluster", "tcp://a:1", "--checkpoint", "c"],
-            ["--checkpoint cannot be combined with --cluster"],
+            ["parts", "--target", "price", "--cluster", "tcp://a:1", "--cache", "c"],
+            ["--cache cannot be combined with --cluster"],
         ),
         (
             ["parts", "--target", "price", "--checkpoint", "c", "--set", "random_state=none"],

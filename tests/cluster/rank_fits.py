@@ -11,9 +11,9 @@ import pandas as pd
 import pyarrow as pa
 from sklearn.base import clone
 
+from cluster.thread_exchange import run_ranks
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
-from stagewise.cluster.thread_exchange import run_ranks
-from stagewise.dask.gathered_fit import GatheredFit
+from stagewise.dask.forest_fit import ForestFit
 from stagewise.dask.partition_fit import PartitionFit, Roles
 from stagewise.dask.shard import Shard
 
@@ -115,7 +115,7 @@ def fit_on_ranks(
 
     def fit(exchange: Any) -> Any:
         own = [i for i, rank in enumerate(places) if rank == exchange.rank]
-        kind = PartitionFit if hasattr(case.estimator, "learning_rate") else GatheredFit
+        kind = PartitionFit if hasattr(case.estimator, "learning_rate") else ForestFit
         training = kind(clone(case.estimator), roles, valid_roles, n_training)
         shard = Shard([tables[i] for i in own], own, n_threads, checkpoint, None, memory_limit)
         if shards is not None:

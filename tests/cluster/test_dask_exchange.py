@@ -28,9 +28,9 @@ from cluster.clusters import (
 )
 from cluster.dummy_training import DummyTraining, expected, partition
 from stagewise.cluster.exchange import EpochError, Exchange
-from stagewise.dask.driver import fit_on_cluster
+from stagewise.dask.driver import EpochRun, assign, fit_on_cluster, survey
 from stagewise.dask.epoch import Limits
-from stagewise.dask.shard import Shard
+from stagewise.dask.shard import Checkpoint, Shard
 
 TESTS = str(Path(__file__).parents[1])
 
@@ -52,6 +52,20 @@ def test_result_is_that_of_one_rank(client: Client, direct: bool) -> None:
     before = inventory(client)
     assert fit(client, parts, DummyTraining(), direct=direct) == expected(7)
     assert_restored(client, before)
+
+
+def first_round(exchange: Exchange, shard: Shard) -> int:
+    """Return the round that a training resumes from."""
+    assert shard.checkpoint is not None
+    return shard.checkpoint.round
+
+
+def test_a_large_checkpoint_is_sent_without_a_warning(client: Client) -> None:
+    parts = submit_partitions(client, 2)
+    holders, usable = survey(client, parts, set())
+    run = EpochRun(client, assign(parts, holders, usable), SHORT, direct=True)
+    outcome = run.run(parts, holders, first_round, Checkpoint(5, os.urandom(12 * 10**6)))
+    assert set(outcome.results) == {5}
 
 
 def swap_parts(exchange: Exchange, shard: Shard) -> bool:

@@ -40,5 +40,5 @@ def test_a_live_worker_that_peers_cannot_reach_is_excluded() -> None:
     run = EpochRun(client, {"a": [0], "b": [1], "c": [2]}, Limits(), direct=True)
     for rank in (1, 1, 0):
         run.outcome.add(Report(ended=EpochError("lost", rank, "")), "x")
-    run._exclude_accused()
+    run._exclude_unreachable()
     assert run.outcome.unusable == {"b"}

@@ -36,7 +36,7 @@ from stagewise import RandomForestRegressor
 from stagewise.cluster.exchange import EpochError, Exchange
 from stagewise.dask import GradientBoostingRegressor
 from stagewise.dask.driver import fit_on_cluster
-from stagewise.dask.gathered_fit import GatheredFit
+from stagewise.dask.forest_fit import ForestFit
 from stagewise.dask.partition_fit import PartitionFit
 from stagewise.dask.partitions import read_partitions
 from stagewise.dask.shard import Shard
@@ -164,7 +164,7 @@ def test_memory_that_the_system_refuses_is_one_error(fragile: Client, kind: str)
     if kind == "boosting":
         fit = PartitionFit(regressor(n_estimators=5), partitions.roles, None, 4)
     else:
-        fit = GatheredFit(RandomForestRegressor(n_estimators=5), partitions.roles, None, 4)
+        fit = ForestFit(RandomForestRegressor(n_estimators=5), partitions.roles, None, 4)
     before = inventory(fragile)
     start = time.monotonic()
     # A process without memory may also end, three times.

@@ -11,7 +11,7 @@ import pytest
 from cluster.rank_fits import Case, assert_same_model, classifier, fit_on_ranks, regressor
 from stagewise.dask.shard import Checkpoint, Shard
 
-N = 54_000
+N = 58_000
 
 
 def make_cases() -> dict[str, Case]:
@@ -21,12 +21,15 @@ def make_cases() -> dict[str, Case]:
     signal = (X["a"] + X["b"] * (X["c"] == "x") + rng.normal(size=N)).to_numpy()
     rare = np.where(np.arange(N) % 1800 == 0, "rare", np.where(signal > 0, "high", "low"))
     weight = rng.random(N) * (rng.random(N) < 0.9)
+    shops = X.assign(shop=pd.Categorical([f"shop {i}" for i in rng.integers(0, 70, N)]))
+    sales = signal + rng.normal(size=(70, 3))[shops["shop"].cat.codes, X["c"].cat.codes]
     fast: dict[str, Any] = {"learning_rate": 0.5, "n_iter_no_change": 2, "max_leaf_nodes": 6}
     auto = fast | {"n_estimators": "auto"}
     stops = fast | {"n_estimators": 30, "early_stopping": True}
     return {
         "auto": Case(regressor(**auto), X, signal, weight),
         "auto, a rare class": Case(classifier(**auto), X, rare),
+        "auto, target encoding": Case(regressor(**auto), shops, sales, weight),
         "early stopping": Case(classifier(**stops), X, rare, weight),
         "balanced": Case(classifier(**stops, class_weight="balanced"), X, rare),
         "a class without weight": Case(
@@ -48,8 +51,9 @@ def test_held_out_rows_do_not_depend_on_the_ranks(name: str) -> None:
         assert choice == case.local.fit_report_.get("round_choice")
 
 
-def test_a_search_that_resumes_has_the_same_bytes() -> None:
-    case, shards = CASES["auto, a rare class"], list[Shard]()
+@pytest.mark.parametrize("name", ["auto, a rare class", "auto, target encoding"])
+def test_a_search_that_resumes_has_the_same_bytes(name: str) -> None:
+    case, shards = CASES[name], list[Shard]()
     fit_on_ranks(case, [], [0], 1, shards=shards)
     assert shards[0].checkpoint is not None
     search = shards[0].checkpoint.state["search"]

@@ -10,12 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from distributed import LocalCluster, Security
+from distributed.client import FutureCancelledError
 from pyarrow import parquet
 
 from cli_runs import fails
 from cluster.clusters import DASK_WARNINGS, make_cluster
 from stagewise.cli.main import main
 from stagewise.cli.training import cluster as cluster_command
+from stagewise.cluster.exchange import EpochError
+from stagewise.dask.estimators import ClusterMixin
 
 pytestmark = DASK_WARNINGS
 
@@ -87,6 +90,13 @@ def test_a_method_without_clusters_is_refused(run: Run, address: str, method: st
     fails(run("train", "[012].parquet", *options), f"--method {method}", "--method boosting")
 
 
+def test_a_parameter_that_clusters_do_not_support_is_refused(run: Run, address: str) -> None:
+    options = ["--target", "size", "--set", "grow_policy=symmetric", "--cluster", address]
+    fails(
+        run("train", "[012].parquet", *options), "grow_policy='symmetric'", "Change the parameter"
+    )
+
+
 def test_a_file_that_workers_do_not_have_is_one_clear_error(
     run: Run, address: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +112,33 @@ def test_a_file_that_workers_do_not_have_is_one_clear_error(
     monkeypatch.setattr(cluster_command, "_partitions", vanish)
     options = ["--target", "size", "--set", "n_estimators=6", "--cluster", address]
     fails(run("train", path, *options), "A worker cannot read a file", "here.parquet", "same paths")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (FutureCancelledError("rank-0", "by a user"), ["The tasks of the fit were cancelled"]),
+        (MemoryError(), ["A worker has not enough memory."]),
+        (MemoryError("they have 2GB, and a worker has 1GB"), ["they have 2GB"]),
+        (EpochError("lost", 1, "gone"), ["lost too many workers", "gone", "check their logs"]),
+        (ConnectionError("lost"), ["The connection to the scheduler at 'tcp://", "was lost"]),
+    ],
+)
+def test_a_fault_of_the_cluster_is_one_clear_line(
+    run: Run,
+    address: str,
+    error: Exception,
+    words: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(ClusterMixin, "_fit_partitions", fail)
+    options = ["--target", "size", "--set", "n_estimators=6", "--quiet", "--cluster", address]
+    result = run("train", "[012].parquet", *options)
+    fails(result, *words)
+    assert len(result[2].splitlines()) == 1
 
 
 def test_a_scheduler_that_does_not_respond_is_one_clear_line(

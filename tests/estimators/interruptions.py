@@ -112,7 +112,7 @@ def bagging_works(rows: int = 200_000) -> Iterator[tuple[str, Work]]:
     labels = (y > 0).astype(int)
     tree = sw.DecisionTreeRegressor()
     yield "bagged trees", lambda: sw.BaggingRegressor(tree, n_jobs=3).fit(X, y)
-    boosting = sw.GradientBoostingClassifier(n_estimators=10_000)
+    boosting = sw.GradientBoostingClassifier(n_estimators=10_000, n_iter_no_change=10_000)
     folds = sw.BaggingClassifier(boosting, sampling="folds", cv=3, n_jobs=3)
     yield "boosting in folds", lambda: folds.fit(X, labels)
     nested = sw.BaggingRegressor(sw.BaggingRegressor(tree, n_jobs=2), n_jobs=2)

@@ -68,8 +68,9 @@ SHAPES = {
 def test_input_that_is_no_table_is_refused(kind: type, make: Any, words: str, table: Any) -> None:
     X = make(table.X)
     y = labelled(kind, table)[: len(X) if words.startswith("0 s") else None]
-    with pytest.raises((TypeError, ValueError), match=words):
-        small(kind).fit(X, y)
+    if not (X is None and kind is LinearRegression):  # the model of the intercept alone
+        with pytest.raises((TypeError, ValueError), match=words):
+            small(kind).fit(X, y)
     if words.startswith("0 s"):
         return
     model = fitted(kind, table.X, table)

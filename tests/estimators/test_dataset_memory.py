@@ -83,7 +83,7 @@ def test_many_categories_are_target_encoded_in_memory(monkeypatch: pytest.Monkey
     assert expected.fit_report_["category_encoding"] == "target"
     monkeypatch.setattr(Dataset, "limit", lambda self: 500_000)
     monkeypatch.setattr(Dataset, "reading_bytes", lambda self: 0)
-    with pytest.raises(ValueError, match="target encoding of categories"):
+    with pytest.raises(ValueError, match="target encoding with at most"):
         model.fit(dataset)
 
 
@@ -109,6 +109,18 @@ def test_other_estimators_are_fitted_to_datasets(
     monkeypatch.setattr(Dataset, "limit", lambda self: 1000)
     with pytest.raises(ValueError, match=f"{type(model).__name__} needs all rows in memory"):
         model.fit(dataset)
+
+
+def test_symmetric_trees_of_automatic_rounds_are_refused_with_a_remedy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Dataset, "limit", lambda self: 1_000_000)
+    monkeypatch.setattr(Dataset, "reading_bytes", lambda self: 0)
+    dataset = stagewise.read_batches(TABLE, target="number", columns=["a", "c"])
+    model = stagewise.GradientBoostingRegressor(learning_rate=0.5, n_iter_no_change=2)
+    with pytest.raises(ValueError, match="set grow_policy='best_first'"):
+        model.fit(dataset, X_val=dataset)
+    model.set_params(grow_policy="best_first").fit(dataset, X_val=dataset)
 
 
 def test_validation_rows_are_read_too() -> None:

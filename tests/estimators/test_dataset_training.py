@@ -289,13 +289,13 @@ def test_a_file_that_disappears_between_the_passes_is_named(
     dataset = stagewise.read_parquet(
         write(TABLE, source, [4500]), target="number", columns=["a"], cache=cache
     )
-    learn = stored_trainer._StoredTrainer._layout
+    learn = stored_trainer._StoredTrainer._codings
 
     def remove(self: Any) -> Any:
         (source / "1.parquet").unlink()
         return learn(self)
 
-    monkeypatch.setattr(stored_trainer._StoredTrainer, "_layout", remove)
+    monkeypatch.setattr(stored_trainer._StoredTrainer, "_codings", remove)
     with pytest.raises((OSError, ValueError), match=r"1\.parquet"):
         regressor(categorical_features="from_dtype").fit(dataset)
     assert not list(cache.iterdir())

@@ -84,10 +84,11 @@ def test_one_extreme_target_does_not_cost_precision_of_the_others():
     assert predicted[199] == pytest.approx(1e5, rel=1e-3)
 
 
-def test_parameters_with_a_unit_are_in_units_of_the_spread_of_y(table):
+def test_parameters_with_a_unit_are_in_units_of_y(table):
     params = {"l1_regularization": 0.7, "min_gain": 0.4, "max_step": 0.3}
+    scaled_params = {"l1_regularization": 0.7e6, "min_gain": 0.4e12, "max_step": 0.3e6}
     plain = quick(GradientBoostingRegressor, **params).fit(table.X, table.number)
-    scaled = quick(GradientBoostingRegressor, **params).fit(table.X, table.number * 1e6)
+    scaled = quick(GradientBoostingRegressor, **scaled_params).fit(table.X, table.number * 1e6)
     np.testing.assert_allclose(scaled.predict(table.X), plain.predict(table.X) * 1e6, rtol=1e-6)
     free = quick(GradientBoostingRegressor).fit(table.X, table.number)
     assert free.fingerprint() != plain.fingerprint()

@@ -231,11 +231,12 @@ def test_a_feature_penalty_keeps_a_useless_feature_out():
 
 def test_feature_penalties_are_in_units_of_the_target():
     X, y = make_frame(8)
-    price = {"income": 3.0}
     a, b = (
-        GradientBoostingRegressor(n_estimators=10, feature_penalty=price).fit(X, target)
-        for target in (y, 1024 * y + 7)
+        GradientBoostingRegressor(n_estimators=10, feature_penalty={"income": price}).fit(X, target)
+        for target, price in ((y, 200.0), (1024 * y + 7, 200.0 * 1024**2))
     )
+    free = GradientBoostingRegressor(n_estimators=10).fit(X, y)
+    assert a.fingerprint() != free.fingerprint()
     np.testing.assert_allclose(1024 * a.predict(X) + 7, b.predict(X), rtol=1e-9)
 
 

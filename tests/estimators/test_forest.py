@@ -152,6 +152,8 @@ def test_early_stopping_ends_when_the_out_of_bag_loss_stops_improving(table):
     model = RandomForestRegressor(**params).fit(table.X, table.number)
     path = model.oob_loss_
     assert model.n_iter_ == path.argmin() + 1 == len(path) - 15 < 385
+    assert model.fit_report_["stop_reason"] == "no better out-of-bag loss for 15 rounds"
+    assert model.fit_report_["rounds_run"] == len(path)
     same_size = RandomForestRegressor(n_estimators=model.n_iter_).fit(table.X, table.number)
     assert same(model, same_size)
     np.testing.assert_array_equal(model.oob_prediction_, same_size.oob_prediction_)
@@ -162,10 +164,18 @@ def test_early_stopping_uses_a_validation_set_if_given(table):
     params = {"n_estimators": 300, "n_iter_no_change": 10}
     model = RandomForestClassifier(**params).fit(X[:400], y[:400], X_val=X[400:], y_val=y[400:])
     assert model.n_iter_ < 300
+    assert model.fit_report_["stop_reason"] == "no better validation loss for 10 rounds"
     assert not hasattr(model, "oob_loss_")
     p = model.predict_proba(X[400:])
     shares = y[400:, np.newaxis] == model.classes_
     assert model.validation_loss_.min() == pytest.approx(((p - shares) ** 2).sum(axis=1).mean() / 2)
+
+
+def test_the_progress_names_the_rows_that_it_measures(table, capsys):
+    RandomForestRegressor(n_estimators=3, early_stopping=True, verbose=2).fit(table.X, table.number)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    assert all("  oob " in line and "valid" not in line for line in lines)
 
 
 @pytest.mark.parametrize("split", ["histogram", "exact"])

@@ -367,8 +367,8 @@ def test_every_parameter_of_every_option_is_checked(table):
 def test_an_option_of_another_parameter_is_refused(table):
     with pytest.raises(
         InvalidParameterError,
-        match=r"'sampling' of .* must be one of 'auto', 'uniform', 'bootstrap', 'group', 'goss', "
-        r"'mvs', or "
+        match=r"'sampling' of .* must be one of 'auto', 'uniform', 'fixed_size', 'bootstrap', "
+        r"'group', 'goss', 'mvs', or "
         r"a stagewise.Goss or a stagewise.Mvs; got Dart\(\)",
     ):
         GradientBoostingRegressor(n_estimators=100, sampling=Dart()).fit(table.X, table.number)
@@ -450,7 +450,7 @@ OURS_OF: dict[str, set[str]] = {
 }
 LEAST_SQUARES = {"adjusted_r2_", "aic_", "bic_", "covariance_", "df_residual_", "f_test_", "r2_"}
 LEAST_SQUARES |= {"log_likelihood_", "pvalues_", "rank_", "sigma_", "standard_errors_"}
-LEAST_SQUARES |= {"term_names_", "tvalues_"}
+LEAST_SQUARES |= {"term_names_", "tvalues_", "t_test", "f_test", "confidence_set"}
 
 
 @EVERY

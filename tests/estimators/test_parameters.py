@@ -509,9 +509,9 @@ def test_a_round_uses_its_share_of_the_rows_and_at_least_one(share, table):
     "stronger",
     [
         {"l2_regularization": 100.0},
-        {"l1_regularization": 30.0},
-        {"min_gain": 20.0},
-        {"max_step": 0.05},
+        {"l1_regularization": 3e4},
+        {"min_gain": 2e7},
+        {"max_step": 50.0},
         {"min_hessian": 100.0},
         {"min_samples_leaf": 120},
         {"max_depth": 1},

@@ -27,6 +27,7 @@ Regressor, Classifier = GradientBoostingRegressor, GradientBoostingClassifier
 
 WAYS: dict[str, dict[str, Any]] = {
     "uniform": {"subsample": 0.5},
+    "fixed_size": {"sampling": "fixed_size", "subsample": 0.5},
     "bootstrap": {"sampling": "bootstrap"},
     "half a bootstrap": {"sampling": "bootstrap", "subsample": 0.5},
     "goss": {"sampling": Goss(top=0.3, other=0.2)},
@@ -113,7 +114,7 @@ def test_outputs_of_a_round_share_their_rows(params, table):
     model = fitted(quick(Classifier, n_estimators=6, **params), table.X, table.many)
     covers = np.array([tree.cover[0] for tree in model.model_.ensemble.trees]).reshape(6, 5)
     assert (covers == covers[:, :1]).all()
-    assert len(set(covers[:, 0])) > 1
+    assert len(set(covers[:, 0])) > 1 or params.get("sampling") == "fixed_size"
 
 
 @pytest.mark.parametrize("name", ["goss", "mvs", "bootstrap", "uniform"])
@@ -276,11 +277,27 @@ def test_zero_gradients_give_a_nonempty_bag():
         assert np.isfinite(model.predict(X)).all()
 
 
+@pytest.mark.parametrize(("share", "n"), [(0.5, 200), (0.251, 100), (1e-9, 1), (0.9999, 400)])
+def test_a_fixed_size_is_exact(share, n, table):
+    """Of 600 rows, 200 have weight 0."""
+    weight = np.where(np.arange(ROWS) % 3 == 0, 0.0, 1.0)
+    model = Regressor(
+        n_estimators=4, sampling="fixed_size", subsample=share, min_samples_leaf=1
+    ).fit(table.X, table.number, weight)
+    assert [tree.cover[0] for tree in model.model_.ensemble.trees] == [n] * 4
+
+
+def test_all_rows_are_no_sample_of_fixed_size(table):
+    with pytest.raises(InvalidParameterError, match="must be below 1 with sampling='fixed_size'"):
+        Regressor(sampling="fixed_size", subsample=1.0).fit(table.X, table.number)
+
+
 # ---- recipes and errors --------------------------------------------------------------------------
 
 
 WORDS = {
     "uniform": "0.5 of the rows per round",
+    "fixed_size": "exactly 0.5 of the rows per round",
     "bootstrap": "bootstrap of the rows per round",
     "goss": (
         "GOSS (0.3 of all rows by the largest gradients and 0.2 of all rows drawn from the "

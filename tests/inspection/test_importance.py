@@ -262,3 +262,36 @@ def test_importance_plots():
     X, y = mixed(), targets(mixed())["number"]
     ax = permutation_importance(fitted("a number"), X, y).plot()
     assert "squared_error" in ax.get_xlabel()
+
+
+@pytest.mark.parametrize("name", ["three classes", "two targets", "AdaBoost of three"])
+def test_the_raw_importance_is_the_mean_of_those_of_the_outputs(name):
+    found = importance(fitted(name))
+    np.testing.assert_allclose(found.raw, found.raw_by_output.mean(axis=0))
+    np.testing.assert_allclose(found.value, 100 * np.sqrt(found.raw / found.raw.max()))
+    if name == "three classes":  # each is scaled by itself, so the scaled numbers are not means
+        assert np.abs(found.value**2 - (found.by_output**2).mean(axis=0)).max() > 1.0
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 700.0])
+def test_twice_the_raw_importance_is_the_improvement_of_the_squared_error(unit):
+    """ESL 10.13: I² = 1/M Σ_m Σ_t i_t², i² = w_l w_r / (w_l + w_r) (mean_l - mean_r)²."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 2))
+    y = unit * (np.where(X[:, 0] > 0.3, 2.0, -1.0) + rng.normal(size=300) / 9)
+    model = GradientBoostingRegressor(
+        n_estimators=2,
+        learning_rate=0.5,
+        max_leaf_nodes=2,
+        l2_regularization=0.0,
+        min_samples_leaf=1,
+        max_features=None,
+    ).fit(X, y)
+    total, residual = np.zeros(2), y - y.mean()
+    for tree in model.model_.ensemble.trees:
+        column = tree.feature[0]
+        left = X[:, column] <= tree.threshold[0]
+        both, means = [left.sum(), (~left).sum()], [residual[s].mean() for s in (left, ~left)]
+        total[column] += both[0] * both[1] / sum(both) * (means[0] - means[1]) ** 2
+        residual = residual - 0.5 * np.where(left, *means)
+    np.testing.assert_allclose(2 * importance(model).raw, total / 2, rtol=1e-5)

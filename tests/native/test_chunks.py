@@ -140,7 +140,7 @@ def trees_of_chunks(
     share: float,
     how: Chunks,
     shard: tuple[int, int] | None = None,
-    peers: Peers | None = None,
+    peers: Peers | Sums | None = None,
 ) -> tuple[list[Any], np.ndarray]:
     """Return the same of the rows of a shard, in chunks."""
     workers = Workers(how.threads)
@@ -230,6 +230,36 @@ RULES: dict[str, dict[str, Any]] = {
 def test_every_rule_gives_the_same_trees(rules: str, weight: str, classes: bool) -> None:
     table = Table(weight=weight, classes=classes, rules=RULES[rules])
     assert_equal_trees(table, Chunks())
+
+
+@pytest.mark.parametrize("weight", ["none", "real"])
+@pytest.mark.parametrize("rules", RULES)
+def test_every_rule_gives_the_same_trees_from_a_file(
+    rules: str, weight: str, tmp_path: Path
+) -> None:
+    """Rows of several features of a leaf are counted in one pass."""
+    table = Table(weight=weight, classes=True, rules={"min_samples_leaf": 40.0} | RULES[rules])
+    assert_equal_trees(table, Chunks(1024, memory=400_000, folder=tmp_path))
+
+
+class Sums:
+    """The exchange of a single process; counts the sums."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def sum(self, values: np.ndarray) -> None:
+        self.n += 1
+
+    def max(self, values: np.ndarray) -> None:
+        self.n += 1
+
+
+def test_rows_of_several_features_are_counted_in_one_sum() -> None:
+    """With one feature of a leaf after another, these trees need 110 sums."""
+    table, sums = Table(classes=True, rules={"min_samples_leaf": 60.0, "max_leaves": 40}), Sums()
+    trees_of_chunks(table, 3, 1.0, Chunks(leaves_per_pass=8), peers=sums)
+    assert sums.n <= 90
 
 
 @pytest.mark.parametrize("weight", ["none", "whole", "real"])

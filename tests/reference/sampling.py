@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["bootstrap", "goss", "groups", "mvs", "mvs_scale", "rounds", "uniform"]
+__all__ = ["bootstrap", "fixed_size", "goss", "groups", "mvs", "mvs_scale", "rounds", "uniform"]
 
 Vector = npt.NDArray[np.float64]
 MASK = 2**64 - 1
@@ -44,6 +44,14 @@ def uniforms(seed: int, purpose: int, number: int, indices: Sequence[int]) -> Ve
 def uniform(n: int, share: float, seed: int, number: int) -> npt.NDArray[np.intp]:
     """Each row with probability `share`."""
     return np.flatnonzero([d / 2**64 <= share for d in draws(seed, ROWS, number, range(n))])
+
+
+def fixed_size(n: int, share: float, seed: int, number: int) -> Vector:
+    """The rows with the smallest draws: share · n of them, rounded to even."""
+    order = np.argsort(np.array(draws(seed, ROWS, number, range(n)), dtype=np.uint64))
+    times = np.zeros(n)
+    times[order[: max(1, round(share * n))]] = 1.0
+    return times
 
 
 def groups(of: npt.NDArray[np.uint32], share: float, seed: int, number: int) -> Vector:

@@ -47,3 +47,19 @@ def strength_of(keys: Sequence[Any], g: Vector, h: Vector) -> float:
     sizes = sum(h[rows].sum() ** 2 for rows in groups.values())
     between = (spread - (k - 1) * within) / (total - sizes / total)
     return np.inf if between <= 0 else max(total / n, within / between)
+
+
+def cross_fitted_means(
+    keys: Sequence[Any], g: Vector, h: Vector, folds: Sequence[int], strength: float
+) -> Vector:
+    """-Σg / (Σh + s) of the rows with the same key in other folds; fold 8: no row is left out."""
+    groups: dict[Any, list[int]] = defaultdict(list)
+    for row, key in enumerate(keys):
+        if folds[row] < 8:
+            groups[key].append(row)
+    encoded = np.zeros(len(keys))
+    for row, key in enumerate(keys):
+        others = [other for other in groups[key] if folds[other] != folds[row]]
+        size = h[others].sum() + strength
+        encoded[row] = -g[others].sum() / size if size > 0 else 0.0
+    return encoded

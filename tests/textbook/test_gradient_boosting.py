@@ -22,7 +22,7 @@ from stagewise import (
     GradientBoostingRegressor,
     LogitBoostClassifier,
 )
-from stagewise.losses import Tweedie
+from stagewise.losses import Huber, Tweedie
 from stagewise.trees.tree import Tree
 
 Vector = npt.NDArray[np.float64]
@@ -379,6 +379,16 @@ def xgboost(X: Vector, y: Vector, rules: Rules) -> Vector:
     return F
 
 
+UNITS = {"max_step": 1, "l1_regularization": 1, "min_gain": 2}
+"""The power of the unit of y in the unit of each parameter, for squared error."""
+
+
+def in_units(penalty: dict[str, float], unit: float, degree: int = 2) -> dict[str, float]:
+    """Return parameters after y was multiplied by a unit; `degree`: that of the loss."""
+    powers = UNITS if degree == 2 else {"max_step": 1}
+    return {name: value * unit ** powers.get(name, 0) for name, value in penalty.items()}
+
+
 @pytest.mark.parametrize("growth", ["best_first", "depth_wise"])
 @pytest.mark.parametrize(
     "penalty",
@@ -400,16 +410,17 @@ def xgboost(X: Vector, y: Vector, rules: Rules) -> Vector:
 )
 def test_regularised_squared_error_equals_xgboost(penalty: dict[str, float], growth: str) -> None:
     X, y = make_table(5)
-    unit = y.std()  # penalties with a unit are in units of the spread of y
+    unit = y.std()
+    penalty = in_units(penalty, unit)
     rules = Rules(
         max_leaves=LEAVES,
         max_depth=3,
         min_samples_leaf=LEAST,
         min_hessian=penalty.get("min_hessian", 0.0),
-        min_gain=penalty.get("min_gain", 0.0) * unit**2,
-        l1=penalty.get("l1_regularization", 0.0) * unit,
+        min_gain=penalty.get("min_gain", 0.0),
+        l1=penalty.get("l1_regularization", 0.0),
         l2=penalty.get("l2_regularization", 0.0),
-        max_step=penalty.get("max_step", 0.0) * unit,
+        max_step=penalty.get("max_step", 0.0),
         depth_wise=growth == "depth_wise",
     )
     settings = {**SHARED, "max_depth": 3, "grow_policy": growth, **penalty}
@@ -471,11 +482,12 @@ def test_stumps_give_an_additive_model() -> None:
 )
 def test_y_scale_does_not_matter(loss: str, penalty: dict[str, float]) -> None:
     X, y = make_table(6, 400)
-    settings = {**SHARED, "n_estimators": 20, "max_leaf_nodes": 31, **penalty}
-    predictions = GradientBoostingRegressor(loss=loss, **settings).fit(X, y).predict(X)
+    settings = {**SHARED, "n_estimators": 20, "max_leaf_nodes": 31}
+    predictions = GradientBoostingRegressor(loss=loss, **settings, **penalty).fit(X, y).predict(X)
     for a in (1.5, 1.3e-5, 7e9):
-        other = GradientBoostingRegressor(loss=loss, **settings).fit(X, a * y).predict(X)
-        np.testing.assert_allclose(other / a, predictions, atol=1e-5)
+        scaled = in_units(penalty, a, 2 if loss == "squared_error" else 1)
+        model = GradientBoostingRegressor(loss=loss, **settings, **scaled).fit(X, a * y)
+        np.testing.assert_allclose(model.predict(X) / a, predictions, atol=1e-5)
 
 
 def test_no_leaf_of_absolute_error_exceeds_max_step() -> None:
@@ -483,4 +495,58 @@ def test_no_leaf_of_absolute_error_exceeds_max_step() -> None:
     model = GradientBoostingRegressor(
         loss="absolute_error", n_estimators=1, learning_rate=1.0, max_step=0.05
     ).fit(X, y)
-    assert np.abs(model.predict(X) - np.median(y)).max() <= 0.05 * y.std() * (1 + 1e-9)
+    assert np.abs(model.predict(X) - np.median(y)).max() <= 0.05 * (1 + 1e-9)
+
+
+# ---- a fixed δ ----------------------------------------------------------------------------------
+
+
+def huber_boosting(X: Vector, y: Vector, delta: float) -> Vector:
+    """Algorithm 10.3: trees on the clipped residuals, then one step from the median of a leaf."""
+    F = np.full(len(y), np.median(y))
+    for _ in range(ROUNDS):
+        r = y - F
+        leaves = regions(least_squares(X, np.clip(r, -delta, delta)), X)
+        step = np.zeros(len(y))
+        for leaf in np.unique(leaves):
+            own = leaves == leaf
+            median = np.median(r[own])
+            step[own] = median + np.clip(r[own] - median, -delta, delta).mean()
+        F = F + RATE * step
+    return F
+
+
+@pytest.mark.parametrize("delta", [0.05, 0.5, 1e6])
+def test_huber_with_a_fixed_delta(delta: float) -> None:
+    X, y = make_table(8, 301)
+    model = GradientBoostingRegressor(loss=Huber(delta=delta), **SHARED).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), huber_boosting(X, y, delta), atol=1e-5)
+    assert model.train_loss_[-1] == pytest.approx(
+        np.where(
+            np.abs(y - model.predict(X)) <= delta,
+            0.5 * (y - model.predict(X)) ** 2,
+            delta * (np.abs(y - model.predict(X)) - 0.5 * delta),
+        ).mean(),
+        rel=1e-5,
+    )
+
+
+@pytest.mark.parametrize("a", [1e-200, 1e-3, 7e9])
+def test_a_fixed_delta_is_in_units_of_y(a: float) -> None:
+    X, y = make_table(8, 301)
+    one = GradientBoostingRegressor(loss=Huber(delta=0.5), **SHARED).fit(X, y)
+    other = GradientBoostingRegressor(loss=Huber(delta=0.5 * a), **SHARED).fit(X, a * y)
+    np.testing.assert_allclose(other.predict(X) / a, one.predict(X), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"delta": 0.0}, "delta must be a positive number; got 0.0"),
+        ({"delta": float("nan")}, "delta must be a positive number"),
+        ({"quantile": 0.5, "delta": 1.0}, "either a quantile of the residuals or fixed"),
+    ],
+)
+def test_a_wrong_delta_is_refused(parameters: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Huber(**parameters)

@@ -53,6 +53,7 @@ X, NUMBER = make_table()
 CODES = np.digitize(NUMBER, np.quantile(NUMBER, [0.3, 0.7]))
 GROUPS = np.arange(len(NUMBER)) * 13 % 20
 GOSS, MVS = {"sampling": "goss"}, {"sampling": Mvs(regularization=RIDGE), "subsample": 0.5}
+FIXED_SIZE = {"sampling": "fixed_size", "subsample": 0.47}
 BOOTSTRAP, GROUP = {"sampling": "bootstrap"}, {"sampling": "group", "subsample": 0.6}
 
 
@@ -70,6 +71,10 @@ def mvs(unit: float) -> Times:
 
 def bootstrap(g: Vector, h: Vector, m: int) -> Vector:
     return draws.bootstrap(g.shape[1], 1.0, SEED, m)
+
+
+def fixed_size(g: Vector, h: Vector, m: int) -> Vector:
+    return draws.fixed_size(g.shape[1], 0.47, SEED, m)
 
 
 def whole_groups(g: Vector, h: Vector, m: int) -> Vector:
@@ -113,6 +118,7 @@ WAYS = {
     "goss": (GOSS, goss, goss),
     "mvs": (MVS, mvs(SPREAD), mvs(1.0)),
     "bootstrap": (BOOTSTRAP, bootstrap, bootstrap),
+    "fixed_size": (FIXED_SIZE, fixed_size, fixed_size),
     "group": (GROUP, whole_groups, whole_groups),
 }
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["additive", "bananas", "spheres", "wave"]
+__all__ = ["TEXTBOOK", "additive", "bananas", "spheres", "wave"]
+
+TEXTBOOK = {"l2_regularization": 0.0, "max_features": None}
+"""The settings of the textbooks: no penalty, and all features in every node."""
 
 
 def spheres(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

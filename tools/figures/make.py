@@ -13,7 +13,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from bagging import bagging, committees, cross_validation_committees
-from data import additive, spheres, wave
+from data import TEXTBOOK, additive, spheres, wave
 from forests import random_forest
 from linear import linear_model, stagewise_linear, stepwise
 from quality import quality, shapley
@@ -153,7 +153,12 @@ def gradient_boosting() -> None:
     ax.plot(grid[:, 0], truth, color="black", lw=1, label="truth")
     for loss, colour in (("squared_error", RED), ("absolute_error", GREEN), ("huber", BLUE)):
         model = GradientBoostingRegressor(
-            loss=loss, response="gradient", max_leaf_nodes=6, min_samples_leaf=8, n_estimators=80
+            loss=loss,
+            response="gradient",
+            max_leaf_nodes=6,
+            min_samples_leaf=8,
+            n_estimators=80,
+            **TEXTBOOK,
         ).fit(X, y)
         error = np.abs(model.predict(grid) - truth).mean()
         print(f"  {loss}: mean distance to the truth {error:.2f}")
@@ -177,10 +182,9 @@ def newton_boosting() -> None:
             response=response,
             max_leaf_nodes=4,
             min_samples_leaf=5,
-            l2_regularization=0.0,
             learning_rate=0.5,
-            max_features=1.0,
             n_estimators=50,
+            **TEXTBOOK,
         ).fit(X, y)
         stages = [s[:, 1] for s in model.staged_predict_proba(grid)]
         print(f"  {response}: training loss {model.train_loss_[-1]:.3f} after 50")
@@ -225,11 +229,10 @@ def least_squares() -> None:
     for rate, colour in ((1.0, RED), (0.5, ORANGE), (0.05, BLUE), (0.005, GREEN)):
         model = GradientBoostingRegressor(
             learning_rate=rate,
-            max_features=1.0,
             n_estimators=2_000,
             max_leaf_nodes=6,
             min_samples_leaf=5,
-            l2_regularization=0.0,
+            **TEXTBOOK,
         ).fit(X, y)
         errors = [np.mean((p - y_test) ** 2) for p in model.staged_predict(X_test)]
         print(f"  ν={rate:g}: least test error {min(errors):.2f} at {np.argmin(errors) + 1}")
@@ -248,10 +251,10 @@ def stochastic() -> None:
             subsample=share,
             oob_score=share < 1,
             learning_rate=0.1,
-            max_features=1.0,
             n_estimators=600,
             max_leaf_nodes=6,
             min_samples_leaf=5,
+            **TEXTBOOK,
         ).fit(X, y)
         errors = [np.mean((p - y_test) ** 2) for p in model.staged_predict(X_test)]
         print(f"  η={share:g}: least test error {min(errors):.2f} at {np.argmin(errors) + 1}")
@@ -288,7 +291,7 @@ def any_learner() -> None:
 def rounds() -> None:
     """Draw the mean loss of the folds, the round that it chooses, and the loss of a test set."""
     (X, y), (X_test, y_test) = spheres(1_000, 0), spheres(10_000, 1)
-    shared = {"learning_rate": 0.2, "max_features": 1.0, "max_leaf_nodes": 6}
+    shared = {"learning_rate": 0.2, "max_leaf_nodes": 6, **TEXTBOOK}
     model = GradientBoostingClassifier(
         n_estimators=500, early_stopping="cv", n_iter_no_change=60, **shared
     ).fit(X, y)
@@ -319,7 +322,7 @@ def tree_size() -> None:
             min_samples_leaf=1,
             n_estimators=600,
             learning_rate=0.5,
-            max_features=1.0,
+            **TEXTBOOK,
         ).fit(X, y)
         errors = test_errors(model, X_test, y_test)
         print(f"  J={leaves}: {errors[-1]:.3f} after 600")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from data import additive, spheres
+from data import TEXTBOOK, additive, spheres
 from style import BLUE, GREEN, GREY, ORANGE, plt, save
 
 from stagewise import Dart, Goss, GradientBoostingClassifier, GradientBoostingRegressor
 from stagewise._native import Gradients, Workers
-from stagewise.boosting.sampling import Round
+from stagewise.boosting.sampling import DrawInput
 from stagewise.estimators.parameters.make_specs import make_sampling
 from stagewise.options import OPTION_RULES
 
@@ -33,7 +33,7 @@ def sampling() -> None:
     shared = {
         "n_estimators": 800,
         "learning_rate": 0.1,
-        "max_features": 1.0,
+        "max_features": None,
         "max_leaf_nodes": 8,
     }
     whole = GradientBoostingClassifier(**shared).fit(X, y)
@@ -71,9 +71,11 @@ def _spread(params: dict[str, Any], pairs: np.ndarray) -> float:
     rows = make_sampling({**params, "sampling": sampling})
     sums = []
     for m in range(300):
-        bag = rows.bag(Round(workers, n, None, 0, m, lambda: [derivatives]))
+        bag = rows.bag(DrawInput(workers, n, None, 0, m, lambda: [derivatives]))
         times = np.zeros(n)
-        times[bag.rows] = 1 / params["subsample"] if bag.times is None else bag.times[bag.rows]
+        times[bag.rows] = (
+            1 / params["subsample"] if bag.multiplier is None else bag.multiplier[bag.rows]
+        )
         sums.append(times @ pairs[:, 0])
     return float(np.std(sums) / np.abs(pairs[:, 0]).sum())
 
@@ -86,7 +88,7 @@ def dart() -> None:
         model = GradientBoostingRegressor(
             n_estimators=300,
             learning_rate=0.3,
-            max_features=1.0,
+            **TEXTBOOK,
             max_leaf_nodes=6,
             min_samples_leaf=5,
             n_iter_no_change=300,

@@ -154,23 +154,27 @@ void PackedGradientFinder::write_split(const Scan& node, size_t position, double
   split->left_sum = candidate.result.left_sum;
 }
 
-std::optional<size_t> PackedGradientFinder::position_to_count(const Scan& node) const {
-  size_t best = features_->size();
-  double best_score = kNoSplit;
-  node.visit_allowed(features_->size(), [&](size_t i) {
-    const bool penalised = !rules_.feature_penalty.empty();
-    const double score = node.score[i] - (penalised ? penalty((*features_)[i]) : 0.0);
-    if (score > best_score) {
+std::vector<size_t> PackedGradientFinder::positions_to_count(const Scan& node, size_t most) const {
+  std::vector<size_t> positions;
+  const bool penalised = !rules_.feature_penalty.empty();
+  while (positions.size() < most) {
+    size_t best = features_->size();
+    double best_score = kNoSplit;
+    node.visit_allowed(features_->size(), [&](size_t i) {
+      const double score = node.score[i] - (penalised ? penalty((*features_)[i]) : 0.0);
+      if (!(score > best_score)) return;
+      if (std::find(positions.begin(), positions.end(), i) != positions.end()) return;
       best_score = score;
       best = i;
-    }
-  });
-  if (best_score == kNoSplit || node.is_scanned[best] == 0) return {};
-  const Candidate& candidate = node.candidates[best];
-  const double packed_gain = best_score - unsplit(*node.leaf, candidate);
-  if (!gain_suffices(node, candidate, packed_gain, real_gain(packed_gain))) return {};
-  if (candidate.exact || min_count_proven(*node.leaf, candidate.result.left_sum)) return {};
-  return best;
+    });
+    if (best_score == kNoSplit || node.is_scanned[best] == 0) break;
+    const Candidate& candidate = node.candidates[best];
+    const double packed_gain = best_score - unsplit(*node.leaf, candidate);
+    if (!gain_suffices(node, candidate, packed_gain, real_gain(packed_gain))) break;
+    if (candidate.exact || min_count_proven(*node.leaf, candidate.result.left_sum)) break;
+    positions.push_back(best);
+  }
+  return positions;
 }
 
 void PackedGradientFinder::set_counted(Scan* node, size_t position, const int64_t* counts) const {

@@ -7,8 +7,6 @@
 // feature comes first, and only features that could win are scanned.
 #pragma once
 
-#include <optional>
-
 #include "core/row_weights.hpp"
 #include "gradients/gradients.hpp"
 #include "grow/finders/finder.hpp"
@@ -69,9 +67,10 @@ class PackedGradientFinder : public Finder {
   bool counts_needed() const { return counts_needed_; }
   // Rows are counted by `counter`, because the finder has none.
   void set_counter(const RowCounter* counter) { counter_ = counter; }
-  // The position of the feature whose rows choose_split() counts next, if it counts any; all groups
-  // are scanned. Its rows by their codes are set instead.
-  std::optional<size_t> position_to_count(const Scan& node) const;
+  // The positions of the features whose rows choose_split() counts next, at most so many: that of
+  // the best feature, and of those it would count if the better ones lose their splits. All groups
+  // are scanned. Their rows by their codes are set instead.
+  std::vector<size_t> positions_to_count(const Scan& node, size_t most) const;
   void set_counted(Scan* node, size_t position, const int64_t* counts) const;
   double penalty(uint32_t feature) const;  // subtracted from the score, in packed units
 

@@ -255,7 +255,7 @@ class Boosting:
             self._seed,
             m,
             lambda: map(self._cache, outputs),
-            self._parts.unit,
+            self._parts.spread,
             self._parts.groups,
         )
 

@@ -71,6 +71,8 @@ class Monitor:
         others stop when it does.
     save : callable or None
         Called with the number of each round after which the fit goes on, on every rank.
+    held_out : str
+        Which rows the losses of `valid_loss` are those of.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Monitor:
         valid_loss: list[float] | None = None,
         peers: Peers = ALONE,
         save: Callable[[int], None] | None = None,
+        held_out: str = "validation",
     ) -> None:
         self.n_rounds = n_rounds
         self.early_stopping = early_stopping
@@ -99,7 +102,7 @@ class Monitor:
         self._callbacks = callbacks
         self._display = display
         self._loss_scale = loss_scale
-        self._peers, self._save = peers, save
+        self._peers, self._save, self._held_out = peers, save, held_out
         self._begin = time.perf_counter()
         if early_stopping is not None:
             for number, loss in enumerate(self.valid_loss, start=1):
@@ -122,15 +125,14 @@ class Monitor:
             self.train_loss.append(train_loss * self._loss_scale)
         stop = False
         if valid_loss is not None:
-            self._check_finite(round_number, valid_loss, "validation")
+            self._check_finite(round_number, valid_loss, self._held_out)
             self.valid_loss.append(valid_loss * self._loss_scale)
             if self.early_stopping is not None and self.early_stopping.should_stop(
                 round_number, self.valid_loss[-1]
             ):
                 stop = True
-                self.stop_reason = (
-                    f"no better validation loss for {self.early_stopping.rounds} rounds"
-                )
+                rounds = self.early_stopping.rounds
+                self.stop_reason = f"no better {self._held_out} loss for {rounds} rounds"
         progress = Progress(
             round_number,
             self.n_rounds,

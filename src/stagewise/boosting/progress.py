@@ -20,10 +20,14 @@ class ProgressDisplay:
     verbose : int
         0: nothing. 1: a bar on a terminal (if rich is installed), otherwise about one line per
         second. 2: a line for every round.
+    stream : file or None
+        None: standard error.
+    held_out : str
+        The name of the loss of held-out rows.
     """
 
-    def __init__(self, verbose: int, stream: TextIO | None = None) -> None:
-        self._verbose = int(verbose)
+    def __init__(self, verbose: int, stream: TextIO | None = None, held_out: str = "valid") -> None:
+        self._verbose, self._held_out = int(verbose), held_out
         self._stream = stream
         self._bar: Any = None
         self._last_line = 0.0
@@ -51,7 +55,7 @@ class ProgressDisplay:
         if p.train_loss is not None:
             text += f"  train {p.train_loss:.6g}"
         if p.valid_loss is not None:
-            text += f"  valid {p.valid_loss:.6g}  best {p.best_round}"
+            text += f"  {self._held_out} {p.valid_loss:.6g}  best {p.best_round}"
         return f"{text}  {p.seconds:.1f} s"
 
     def _show_bar(self, progress: Progress, stream: TextIO) -> bool:

@@ -101,8 +101,8 @@ class BoundRecipe:
         The step of the recipe for this loss.
     joint : bool
         Whether a round is one term with a value for each output, rather than a term for each.
-    unit : float
-        One unit of the score: the spread of the scaled target, or 1.
+    spread : float
+        The spread of the scaled target, or 1.
     groups : uint32 array or None
         The group number of every row, if groups are sampled.
     """
@@ -112,7 +112,7 @@ class BoundRecipe:
     learner: Learner
     step: Step
     joint: bool = False
-    unit: float = 1.0
+    spread: float = 1.0
     groups: npt.NDArray[np.uint32] | None = None
 
 

@@ -20,6 +20,7 @@ from stagewise._native import (
     Gradients,
     Workers,
     draw_bootstrap,
+    draw_fixed_size,
     draw_goss,
     draw_groups,
     draw_mvs,
@@ -30,6 +31,7 @@ __all__ = [
     "Bag",
     "Bootstrap",
     "DrawInput",
+    "FixedSize",
     "GossSampling",
     "MvsSampling",
     "OnlyRows",
@@ -92,8 +94,8 @@ class DrawInput:
     responses : callable
         Returns an iterator over the responses of the terms of this round; each is valid until the
         next one is computed.
-    unit : float
-        One unit of the score: g is in units of a loss per unit, h per square of it.
+    spread : float
+        The spread of the target in the units of g and h, or 1.
     groups : uint32 array or None
         The group number of every row.
     """
@@ -104,7 +106,7 @@ class DrawInput:
     seed: int
     number: int
     responses: Callable[[], Iterable[Gradients]]
-    unit: float = 1.0
+    spread: float = 1.0
     groups: Indices | None = None
 
     def importance(self, ridge: float = 0.0) -> Vector:
@@ -164,6 +166,31 @@ class RowFraction:
         return Bag(
             draw_rows(this.workers, this.n_rows, this.weight, self.share, this.seed, this.number)
         )
+
+
+@dataclass(frozen=True)
+class FixedSize:
+    """A fraction of the rows of positive weight, without replacement: N' = η N of them, rounded.
+
+    Parameters
+    ----------
+    share : float
+        η, in (0, 1).
+    """
+
+    share: float
+    draws = True
+    multiplies = False
+
+    @property
+    def description(self) -> str:
+        """The sampling as a part of `recipe()`."""
+        return f"exactly {self.share:g} of the rows per round"
+
+    def bag(self, this: DrawInput) -> Bag:
+        """Return the rows of this round."""
+        key = this.seed, this.number
+        return Bag(draw_fixed_size(this.workers, this.n_rows, this.weight, self.share, *key))
 
 
 @dataclass(frozen=True)
@@ -261,7 +288,7 @@ class MvsSampling:
 
     def bag(self, this: DrawInput) -> Bag:
         """Return the rows of this round."""
-        squares = this.importance(self.ridge * this.unit**2)
+        squares = this.importance(self.ridge * this.spread**2)
         key = this.seed, this.number
         return Bag(*draw_mvs(this.workers, squares, this.weight, self.share, *key))
 

@@ -35,7 +35,10 @@ Vector = npt.NDArray[np.float64]
 
 LEAVES_PER_PASS = 8
 """The leaves that are divided in one pass over the chunks, if a pass reads files or ends with a
-message to other ranks. In memory a pass costs nothing, and no leaf is divided in vain."""
+message to other ranks."""
+LEAVES_PER_PASS_IN_MEMORY = 4
+"""The same if all chunks are in memory: a pass loads a chunk into the cache once for all leaves,
+and few leaves are divided in vain."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,8 @@ class StoredTable:
     def leaves_per_pass(self) -> int:
         """The leaves that are divided in one pass; it does not change the trees."""
         in_memory = self.store.chunks_in_memory == self.store.n_chunks
-        return 1 if in_memory and self.peers.size == 1 else LEAVES_PER_PASS
+        alone = in_memory and self.peers.size == 1
+        return LEAVES_PER_PASS_IN_MEMORY if alone else LEAVES_PER_PASS
 
     @property
     def exchange(self) -> Peers | None:

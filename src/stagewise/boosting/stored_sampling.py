@@ -95,7 +95,7 @@ class StoredSampling:
             self._add_squares(this, 0.0)
             store.draw_goss(this.workers, peers, method.top, method.other, *key)
         elif isinstance(method, MvsSampling):
-            self._add_squares(this, method.ridge * this.unit**2)
+            self._add_squares(this, method.ridge * this.spread**2)
             store.draw_mvs(this.workers, peers, method.share, *key)
         return StoredBag(self.table, self.multiplies)
 

@@ -24,7 +24,7 @@ import traceback
 import warnings
 from collections.abc import Sequence
 
-from stagewise.cli import describe, evaluate, predict, report, show, train
+from stagewise.cli import describe, evaluate, lab, predict, report, show, train
 from stagewise.cli.errors import InputError
 from stagewise.cli.screen import Screen
 
@@ -32,7 +32,7 @@ __all__ = ["main"]
 
 OK, BAD_INPUT, USAGE, INTERRUPTED = 0, 1, 2, 130
 
-_COMMANDS = (train, predict, evaluate, show, describe, report)
+_COMMANDS = (train, predict, evaluate, show, describe, report, lab)
 
 _EPILOG = """\
 examples:
@@ -45,6 +45,7 @@ examples:
   stagewise show houses.stgw
   stagewise describe houses.csv --target price
   stagewise report houses.stgw test.parquet
+  stagewise lab --out lab.html
 
 exit codes: 0 success, 1 wrong file or parameter, 2 wrong usage, 130 interrupted.
 Results go to standard output, all other messages to standard error.

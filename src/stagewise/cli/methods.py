@@ -67,6 +67,8 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         "extra-trees": _both("extremely randomised trees", "ExtraTrees"),
         "bagging": _both("bagged trees", "RandomForest", {"max_features": None}),
         "adaboost": Method("AdaBoost", None, "AdaBoostClassifier"),
+        "gentleboost": Method("Gentle AdaBoost", None, "GentleBoostClassifier"),
+        "logitboost": Method("LogitBoost", None, "LogitBoostClassifier"),
         "linear": Method("least squares", "LinearRegression", None),
         "stepwise": Method("stepwise regression", "StepwiseRegressor", None),
         "stagewise": Method("forward stagewise regression", "StagewiseLinearRegressor", None),

@@ -207,7 +207,6 @@ def _refuse_combinations(args: argparse.Namespace) -> None:
     if args.cluster is None:
         return
     for option, value, reason in (
-        ("--checkpoint", args.checkpoint, "a fit on a cluster resumes when a worker is lost"),
         ("--memory-limit", args.memory_limit, "workers use half of their own memory limit"),
         ("--cache", args.cache, "workers use their own folder"),
         ("--threads", args.threads, "workers use all of their threads"),

@@ -9,6 +9,7 @@ this module must not add floating-point numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,7 +45,7 @@ class EpochError(Exception):
         """Return a new exception with the same reason.
 
         One that was raised holds the frames of the training, which hold the exchange: the two must
-        not hold each other, since the native core is not seen by the garbage collector.
+        not hold each other, since the garbage collector does not traverse the native core.
         """
         return EpochError(*self.args)
 
@@ -109,30 +110,16 @@ def all_gather(exchange: Exchange, buffer: Buffer) -> list[memoryview]:
     return exchange.all_to_all([buffer] * exchange.size)
 
 
-def chunk_bounds(length: int, size: int) -> list[int]:
+def _chunk_bounds(length: int, size: int) -> list[int]:
     """Return the ``size + 1`` bounds of nearly equal chunks, the longer ones first."""
     base, longer = divmod(length, size)
     return [i * base + min(i, longer) for i in range(size + 1)]
 
 
-def reduce_scatter(
-    exchange: Exchange, values: Int64Array, bounds: Sequence[int] | None = None
-) -> Int64Array:
-    """Return the sum over all ranks of ``values[bounds[rank]:bounds[rank + 1]]``.
-
-    Parameters
-    ----------
-    exchange : Exchange
-        The ranks.
-    values : ndarray of int64
-        A vector of the same length on every rank.
-    bounds : sequence of int, optional
-        The ``size + 1`` bounds of the chunks; nearly equal ones if omitted.
-    """
-    limits = chunk_bounds(len(values), exchange.size) if bounds is None else bounds
-    received = exchange.all_to_all(
-        [values[limits[i] : limits[i + 1]] for i in range(exchange.size)]
-    )
+def reduce_scatter(exchange: Exchange, values: Int64Array) -> Int64Array:
+    """Return the sum over all ranks of one chunk of a vector: that of this rank."""
+    bounds = _chunk_bounds(len(values), exchange.size)
+    received = exchange.all_to_all([values[begin:end] for begin, end in pairwise(bounds)])
     return _fold(received, np.add)
 
 

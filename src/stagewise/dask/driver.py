@@ -2,9 +2,9 @@
 
 An epoch takes the workers that hold partitions. One task per worker is pinned to it. When all ranks
 have read their partitions, these are released. When a worker is lost, Dask computes partitions on
-other workers again, and the next epoch resumes from the newest checkpoint of the ranks that
-reported. The driver uses Dask's public client, and operations of the scheduler (``unregister``,
-``event_is_set``, ``event_clear``).
+other workers again, and the next epoch resumes from the newest checkpoint: that of the ranks that
+reported, or the copy of the client if it keeps one. The driver uses Dask's public client, and
+operations of the scheduler (``unregister``, ``event_is_set``, ``event_clear``).
 """
 
 from __future__ import annotations
@@ -18,17 +18,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+import dask
 from distributed import Client, Future, wait
 
 from stagewise.cluster.exchange import EpochError
 from stagewise.dask.epoch import Limits
 from stagewise.dask.rank import Held, RankSpec, read_event, run_rank
+from stagewise.dask.round_copies import RoundCopies
 from stagewise.dask.shard import Checkpoint, Report, Training
+from stagewise.training.stored.checkpoint import Checkpoints
 
 logger = logging.getLogger(__name__)
 
-POLL_SECONDS = 0.05
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.02
+READ_CHECK_SECONDS = 0.5
 SURVEY_SECONDS = 2.0
 # Ranks of live workers get this long to report an end; a rank reports at its next exchange.
 REPORT_SECONDS = 10.0
@@ -36,6 +39,8 @@ REPORT_SECONDS = 10.0
 # ``Limits.silence``.
 STALE_SHARE = 0.6
 PRIORITY = 100
+LARGE_ARGUMENTS = {"distributed.admin.large-graph-warning-threshold": "1TB"}
+"""Dask does not warn of the size of a checkpoint, which every rank gets."""
 
 Compute = Callable[[], list[Future]]
 Holders = dict[Any, Sequence[str]]
@@ -89,6 +94,7 @@ def fit_on_cluster(
     limits: Limits | None = None,
     max_idle_epochs: int = 3,
     direct: bool = True,
+    checkpoints: Checkpoints | None = None,
 ) -> Any:
     """Train on the workers that hold the partitions, and return the result.
 
@@ -108,29 +114,40 @@ def fit_on_cluster(
         The most epochs in a row that end early without a new checkpoint.
     direct : bool, default=True
         Whether the training uses the sockets of Dask's comms, with tcp and tls.
+    checkpoints : Checkpoints or None, default=None
+        What keeps the rounds on the client, for a training that resumes after the end of this
+        process; None: nothing does. The state of the training is then a dict of `Rounds` by stage.
 
     Raises
     ------
     EpochError
-        If too many epochs end early. An exception of a rank is raised as it is.
+        If too many epochs end early, or no worker is left. An exception of a rank is raised as it
+        is.
+    OSError
+        If the connection to the scheduler is lost.
     """
+    copies = None if checkpoints is None else RoundCopies(client, checkpoints)
 
     def run(unusable: set[str], checkpoint: Checkpoint | None) -> Outcome:
         partitions = compute()
         try:
             holders, usable = survey(client, partitions, unusable)
             assignment = assign(partitions, holders, usable)
-            epoch = EpochRun(client, assignment, limits or Limits(), direct)
+            epoch = EpochRun(client, assignment, limits or Limits(), direct, copies)
             return epoch.run(partitions, holders, train, checkpoint)
         finally:
             partitions.clear()  # an exception would hold them
 
-    return _run_epochs(run, max(1, max_idle_epochs))
+    first = None if copies is None else copies.newest
+    return _run_epochs(run, first, max(1, max_idle_epochs))
 
 
-def _run_epochs(run: Callable[[set[str], Checkpoint | None], Outcome], max_idle_epochs: int) -> Any:
+def _run_epochs(
+    run: Callable[[set[str], Checkpoint | None], Outcome],
+    checkpoint: Checkpoint | None,
+    max_idle_epochs: int,
+) -> Any:
     """Run epochs until one has a result; raise the last reason if too many have no progress."""
-    checkpoint: Checkpoint | None = None
     unusable: set[str] = set()
     idle = 0
     while True:
@@ -160,7 +177,7 @@ def survey(
         if info["status"] == "running" and address not in unusable
     ]
     if not usable:
-        raise RuntimeError("the cluster has no running worker")
+        raise EpochError("lost", -1, "the cluster has no running worker")
     return dict(client.who_has(list(partitions))), sorted(usable)
 
 
@@ -187,7 +204,7 @@ def assign(
 
 
 class EpochRun:
-    """One epoch, as the client sees it.
+    """One epoch on the client.
 
     Parameters
     ----------
@@ -199,12 +216,20 @@ class EpochRun:
         The time limits.
     direct : bool
         Whether the training uses the sockets of Dask's comms.
+    copies : RoundCopies or None
+        The rounds that the client keeps.
     """
 
     def __init__(
-        self, client: Client, assignment: dict[str, list[int]], limits: Limits, direct: bool
+        self,
+        client: Client,
+        assignment: dict[str, list[int]],
+        limits: Limits,
+        direct: bool,
+        copies: RoundCopies | None = None,
     ) -> None:
         self.client, self.assignment, self.limits, self.direct = client, assignment, limits, direct
+        self.copies = copies
         self.name = uuid.uuid4().hex
         self.pending: dict[str, Future] = {}
         self.outcome = Outcome()
@@ -219,16 +244,22 @@ class EpochRun:
     ) -> Outcome:
         """Run the epoch to its end; an interrupt cancels its ranks. The partitions are released."""
         try:
-            self._submit(partitions, holders, train, checkpoint)
+            with dask.config.set(LARGE_ARGUMENTS):
+                self._submit(partitions, holders, train, checkpoint)
             self._collect(partitions)
         finally:
+            if self.copies is not None:
+                self.copies.stop()
             self.client.cancel(list(self.pending.values()))
             self.pending = {}
             for event in (self.name, read_event(self.name)):
                 with suppress(OSError):
                     self.client.sync(self.client.scheduler.event_clear, name=event)
+        if self.copies is not None:
+            self.copies.add(self.outcome.checkpoint)
+            self.outcome.checkpoint = self.copies.newest
         if not self.outcome.unusable:
-            self._exclude_accused()
+            self._exclude_unreachable()
         return self.outcome
 
     def _submit(
@@ -260,14 +291,15 @@ class EpochRun:
 
         The partitions are released as soon as all ranks have read them.
         """
-        look_at = time.monotonic()
+        check_at = time.monotonic()
         survey_at, give_up_at = time.monotonic() + SURVEY_SECONDS, float("inf")
         while self.pending and time.monotonic() < give_up_at:
             time.sleep(POLL_SECONDS)
             self._take_reports()
+            self._copy_rounds()
             now = time.monotonic()
-            if partitions and now >= look_at:
-                look_at = now + LOOK_SECONDS
+            if partitions and now >= check_at:
+                check_at = now + READ_CHECK_SECONDS
                 if self._all_have_read():
                     partitions.clear()
             if self.outcome.ended and give_up_at == float("inf"):
@@ -276,12 +308,20 @@ class EpochRun:
                 self._find_lost()
                 survey_at = now + SURVEY_SECONDS
 
+    def _copy_rounds(self) -> None:
+        """Keep the new rounds of rank 0, unless it has reported."""
+        address = next(iter(self.assignment))
+        if self.copies is not None and address in self.pending:
+            self.copies.poll(self.pending[address].key, address)
+
     def _all_have_read(self) -> bool:
         name = read_event(self.name)
         return bool(self.client.sync(self.client.scheduler.event_is_set, name=name))
 
     def _take_reports(self) -> None:
         for address, future in list(self.pending.items()):
+            if future.status == "cancelled" and self.client.status != "running":
+                raise ConnectionError("the connection to the scheduler was lost")
             if future.status != "pending":
                 self.outcome.add(future.result(), address)
                 del self.pending[address]
@@ -301,7 +341,7 @@ class EpochRun:
     def _is_silent(self, address: str, last_seen: float, newest: float) -> bool:
         """Return whether a worker has sent no heartbeat for too long.
 
-        Its peers must have noticed it, too. The only rank has none: then its heartbeat must not
+        Its peers must have lost it, too. The only rank has none: then its heartbeat must not
         have changed for the whole time.
         """
         before, since = self._heartbeats.get(address, (-1.0, 0.0))
@@ -313,10 +353,10 @@ class EpochRun:
         alone = len(self.assignment) == 1
         return alone and time.monotonic() - since > self.limits.silence
 
-    def _exclude_accused(self) -> None:
+    def _exclude_unreachable(self) -> None:
         """Exclude the rank that most ranks cannot reach although its worker lives."""
-        accused = Counter(e.rank for e in self.outcome.ended if e.kind == "lost" and e.rank >= 0)
-        for rank, _ in accused.most_common(1):
+        lost = Counter(e.rank for e in self.outcome.ended if e.kind == "lost" and e.rank >= 0)
+        for rank, _ in lost.most_common(1):
             self.outcome.unusable.add(list(self.assignment)[rank])
 
     def _lose(self, address: str, future: Future, cause: str) -> None:

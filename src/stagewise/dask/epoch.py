@@ -1,6 +1,6 @@
 """One epoch on one worker: its links, its heartbeat, its end.
 
-Everything here runs in the event loop of the worker. The thread of the training sees the inboxes
+Everything here runs in the event loop of the worker. The thread of the training reads the inboxes
 only. The worker gets one handler while it has an epoch; the handler passes each incoming comm to
 its epoch. No plugin is registered and no port opened.
 
@@ -211,7 +211,7 @@ class Epoch:
             self._spawn(self._read(peer, self.links[peer]))
         self._changed.set()
 
-    # The course
+    # While it runs
 
     async def post(self, number: int, payloads: dict[int, bytes]) -> None:
         """Send a payload to each peer."""
@@ -347,7 +347,7 @@ class Epoch:
         task.add_done_callback(self._finish)
 
     def _finish(self, task: asyncio.Task[None]) -> None:
-        """Forget a task; one that failed ends the epoch instead of leaving it without a reader."""
+        """Remove a task; one that failed ends the epoch instead of leaving it without a reader."""
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
             self.end(EpochError("failed", self.rank, repr(error)))

@@ -18,7 +18,8 @@ from stagewise.errors import InvalidParameterError
 from stagewise.estimators.parameters.defaults import DataFacts, resolve_auto
 from stagewise.estimators.parameters.make_specs import choose_seed
 from stagewise.training.reading.folds import MANY_ROWS
-from stagewise.training.stored.supported import unsupported_part
+from stagewise.training.stored.checkpoint import Checkpoints
+from stagewise.training.stored.needs_memory import unsupported_part
 
 __all__ = [
     "ClusterClassifierMixin",
@@ -77,24 +78,30 @@ class ClusterMixin:
             if weight is None and isinstance(sample_weight, str) and sample_weight in columns:
                 weight = sample_weight
             valid = read_partitions(X_val, target, weight, "_val")
-        fitted = self._fit_partitions(client or default_client(), train, valid)
-        names = self.get_params(deep=False)
-        for name in set(self.__dict__) - set(names):
-            del self.__dict__[name]
-        self.__dict__ |= {k: v for k, v in fitted.__dict__.items() if k not in names}
-        return self
+        return self._fit_partitions(client or default_client(), train, valid)
 
     def _fit_partitions(
-        self: Any, client: Client, train: Partitions, valid: Partitions | None
+        self: Any,
+        client: Client,
+        train: Partitions,
+        valid: Partitions | None,
+        checkpoints: Checkpoints | None = None,
     ) -> Any:
-        """Return the fitted estimator of one machine."""
+        """Fit the model of supported parameters; the client keeps the rounds in `checkpoints`."""
         seed = choose_seed(self._parameters()["random_state"])
         local = self._local_class(**self.get_params(deep=False) | {"random_state": seed})
         training = self._training_class(
             local, train.roles, None if valid is None else valid.roles, len(train.tables)
         )
         tables = train.tables + ([] if valid is None else valid.tables)
-        return fit_on_cluster(client, partial(client.compute, tables), training)
+        fitted = fit_on_cluster(
+            client, partial(client.compute, tables), training, checkpoints=checkpoints
+        )
+        names = self.get_params(deep=False)
+        for name in set(self.__dict__) - set(names):
+            del self.__dict__[name]
+        self.__dict__ |= {k: v for k, v in fitted.__dict__.items() if k not in names}
+        return self
 
     def _refuse_unsupported(self: Any, *, has_validation: bool) -> None:
         """Raise if a parameter is not supported on a cluster; nothing was computed yet."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from stagewise import estimators
 from stagewise.dask.estimators import ClusterClassifierMixin, ClusterMixin
-from stagewise.dask.gathered_fit import GatheredFit
+from stagewise.dask.forest_fit import ForestFit
 from stagewise.training.reading.training_data import FitArguments
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
 class _ForestMixin(ClusterMixin):
     """Forests: every worker has all rows and grows some of the trees."""
 
-    _training_class = GatheredFit
+    _training_class = ForestFit
 
     def _refuse_unsupported(self: Any, *, has_validation: bool) -> None:
         """Raise if parameters cannot be combined; a cluster supports all that one machine does."""

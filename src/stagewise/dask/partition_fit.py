@@ -6,20 +6,22 @@ The fit is that of the ordinary estimator from a `Dataset`; the other ranks have
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stagewise.cluster.exchange import Exchange
 from stagewise.cluster.peers import Peers
 from stagewise.dask.shard import Checkpoint, Shard
 from stagewise.datasets.dataset import Dataset
-from stagewise.datasets.partition_source import PartitionSource, common_schema, partition_schema
+from stagewise.datasets.partition_source import (
+    Partition,
+    PartitionSource,
+    common_schema,
+    partition_schema,
+)
 from stagewise.training.reading.training_data import FitArguments
 from stagewise.training.stored.checkpoint import Checkpoints, Rounds
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["PartitionFit", "Roles"]
 
@@ -114,7 +116,7 @@ class _ShardCheckpoints:
         self._shard.release()
 
 
-def _dataset(tables: dict[int, pa.Table], roles: Roles, shard: Shard, peers: Peers) -> Dataset:
+def _dataset(tables: dict[int, Partition], roles: Roles, shard: Shard, peers: Peers) -> Dataset:
     """Return the partitions of this rank with the columns and types of all partitions."""
     own = list(dict.fromkeys(partition_schema(t) for t in tables.values() if t.num_rows))
     schemas = [schema for each in peers.gather(own) for schema in each]
@@ -127,12 +129,6 @@ def _dataset(tables: dict[int, pa.Table], roles: Roles, shard: Shard, peers: Pee
         roles.weight,
     )
     folder = None if shard.folder is None else Path(shard.folder)
-    return Dataset(
-        dataset.source,
-        dataset.features,
-        roles.target,
-        roles.weight,
-        folder,
-        shard.memory_limit,
-        roles.has_names,
+    return replace(
+        dataset, cache=folder, memory_limit=shard.memory_limit, has_names=roles.has_names
     )

@@ -1,10 +1,11 @@
-"""The arguments of `fit` as partitions: one Arrow table for each, made by a short task.
+"""The arguments of `fit` as partitions: a table for each, made by a short task.
 
 The order of the partitions is the order of the rows. X, y and the weights have the same partitions.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,9 @@ import numpy as np
 from dask.delayed import Delayed
 
 from stagewise.dask.partition_fit import Roles
+from stagewise.datasets.array_partition import ArrayPartition
+from stagewise.datasets.frame_partition import FramePartition
+from stagewise.datasets.partition_source import Partition
 from stagewise.validation.messages import short_repr
 
 if TYPE_CHECKING:
@@ -138,8 +142,8 @@ def make_table(
     number: int,
     *,
     has_names: bool,
-) -> pa.Table:
-    """Return a partition as an Arrow table.
+) -> Partition:
+    """Return a partition as a table, without a copy of numbers.
 
     Parameters
     ----------
@@ -154,21 +158,17 @@ def make_table(
     has_names : bool
         Whether X must be a data frame.
     """
-    import pyarrow as pa
-
     if has_names and isinstance(X, np.ndarray):
         raise TypeError(
             f"Part {number} of X is an array; parts of a list must be data frames. Use "
             "dask.array.from_delayed for arrays."
         )
     if isinstance(X, np.ndarray):
-        matrix = X.reshape(len(X), -1)
-        arrays = {f"x{j}": np.ascontiguousarray(matrix[:, j]) for j in range(matrix.shape[1])}
-        table = pa.table(arrays)
+        table = ArrayPartition.of(X.reshape(len(X), math.prod(X.shape[1:])))
     elif hasattr(X, "to_arrow"):
         table = X.to_arrow()
     else:
-        table = pa.Table.from_pandas(X, preserve_index=False)
+        table = FramePartition.of(X)
     for name, values in zip(names, columns, strict=True):
         if values is None or name is None:
             continue

@@ -20,17 +20,34 @@ from stagewise.cluster.exchange import EpochError
 from stagewise.dask.dask_exchange import DaskExchange
 from stagewise.dask.epoch import Limits
 from stagewise.dask.shard import Checkpoint, Report, Shard, Training
+from stagewise.datasets.memory import LEAST_MEMORY
 
 MEMORY_SHARE = 0.5
 """The part of the memory limit of a worker that a fit may use."""
 CALL_SECONDS = 10.0
-LEAST_MEMORY = 128 * 2**20
-"""Reading batches and the native core need this much."""
+RUNNING: dict[str, Shard] = {}
+"""The shards of the ranks that train in this process, by the keys of their tasks."""
 
 
 @dataclass(frozen=True)
 class RankSpec:
-    """The place of one rank in an epoch."""
+    """The place of one rank in an epoch.
+
+    Attributes
+    ----------
+    epoch : str
+        The name of the epoch.
+    rank : int
+        The number of the rank.
+    addresses : sequence of str
+        The addresses of the workers, in rank order.
+    indices : sequence of int
+        The numbers of its partitions.
+    limits : Limits
+        The time limits.
+    direct : bool
+        Whether the training uses the sockets of Dask's comms, with tcp and tls.
+    """
 
     epoch: str
     rank: int
@@ -78,6 +95,7 @@ def run_rank(
         exchange.fail(lost)
         exchange.close()
         return Report(ended=lost, checkpoint=checkpoint)
+    RUNNING[spec.key] = shard
     try:
         return Report(result=train(exchange, shard))
     except EpochError as ended:
@@ -86,6 +104,7 @@ def run_rank(
         exchange.fail(error)
         raise
     finally:
+        del RUNNING[spec.key]
         exchange.close()
         if spec.rank == 0:  # the client may be gone
             _call_scheduler(worker, "event_clear", spec)

@@ -54,7 +54,7 @@ class Shard:
     read: Callable[[], None] = field(default=_keep)
 
     def release(self) -> None:
-        """Forget the partitions."""
+        """Release the partitions."""
         self.partitions.clear()
         self.read()
 

@@ -8,6 +8,7 @@ weight. This module must not import losses.
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +43,11 @@ class TargetScale:
     offset: float
     scale: float
     spread: float = 1.0
+
+    @property
+    def unit(self) -> float:
+        """One unit of the target, scaled; at most the largest float."""
+        return min(1.0 / self.scale, sys.float_info.max) if self.scale else 1.0
 
     @classmethod
     def learn(cls, y: Vector, weight: Vector | None = None) -> TargetScale:
@@ -195,11 +201,14 @@ class TargetScales:
         The mean of each target, and its standard deviation; 1 if all are the same.
     spread : float
         The standard deviation of the scaled targets.
+    unit : float
+        The unit of parameters, scaled: a standard deviation of every target.
     """
 
     offset: Vector
     scale: Vector
     spread: float = 1.0
+    unit: float = 1.0
 
     @classmethod
     def learn(cls, y: Vector, weight: Vector | None = None) -> TargetScales:

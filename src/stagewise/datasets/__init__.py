@@ -1,9 +1,26 @@
-"""Tables in files that may be larger than memory."""
+"""Tables in files that may be larger than memory, and simulated tables."""
 
 from stagewise.datasets.dataset import Dataset
 from stagewise.datasets.open import read_batches, read_csv, read_parquet
+from stagewise.datasets.simulated import (
+    make_friedman1,
+    make_nested_spheres,
+    make_sine,
+    make_step,
+    make_xor,
+)
 
-__all__ = ["Dataset", "read_batches", "read_csv", "read_parquet"]
+__all__ = [
+    "Dataset",
+    "make_friedman1",
+    "make_nested_spheres",
+    "make_sine",
+    "make_step",
+    "make_xor",
+    "read_batches",
+    "read_csv",
+    "read_parquet",
+]
 
 
 def __dir__() -> list[str]:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from stagewise.datasets.file_list import DataFile
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["Batch", "Part", "refuse_no_rows"]
 
@@ -58,8 +55,8 @@ class Batch:
 
     Parameters
     ----------
-    table : pyarrow.Table
-        The columns.
+    table : pyarrow.Table or array
+        The columns; an array has all features of a partition of arrays.
     first_row : int
         The number of the first row in the dataset.
     part : Part or None
@@ -69,7 +66,7 @@ class Batch:
         from its first one.
     """
 
-    table: pa.Table
+    table: Any
     first_row: int
     part: Part | None = None
     partition: int | None = None
@@ -77,7 +74,7 @@ class Batch:
     @property
     def n_rows(self) -> int:
         """The number of rows."""
-        return int(self.table.num_rows)
+        return len(self.table)
 
     @property
     def place(self) -> str:

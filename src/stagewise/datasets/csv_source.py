@@ -7,25 +7,25 @@ reads all of its cells in all files. Nothing is dropped or filled in.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stagewise.datasets.arrow import common_type, reason_of
+from stagewise.datasets.arrow import common_type
 from stagewise.datasets.batch import Batch, Part, refuse_no_rows
 from stagewise.datasets.file_list import DataFile
+from stagewise.datasets.file_source import FileSource, name_faults
 from stagewise.datasets.tables import Layout
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ENDINGS", "PACKED", "CsvSource", "csv_options"]
+__all__ = ["ENDINGS", "CsvSource", "csv_options"]
 
-PACKED = (".gz", ".bz2", ".zst", ".lz4")
+_PACKED = (".gz", ".bz2", ".zst", ".lz4")
 _PLAIN = (".csv", ".tsv", ".txt")
-ENDINGS = (*_PLAIN, *(plain + packed for plain in _PLAIN for packed in PACKED))
+ENDINGS = (*_PLAIN, *(plain + packed for plain in _PLAIN for packed in _PACKED))
 
 FIRST_BLOCK = 16 * 2**20
 """Types are inferred from this many bytes of each file, and corrected by the first pass."""
@@ -34,21 +34,15 @@ BLOCK = 4 * 2**20
 
 
 @dataclass(frozen=True)
-class CsvSource:
-    """The rows of CSV files.
+class CsvSource(FileSource):
+    """The rows of CSV files; a part is a file.
 
     Parameters
     ----------
-    layout : Layout
-        The columns.
-    parts : tuple of Part
-        The files.
     types : mapping of str to pyarrow.DataType
         The types of the cells.
     """
 
-    layout: Layout
-    parts: tuple[Part, ...]
     types: Mapping[str, pa.DataType]
 
     @classmethod
@@ -89,38 +83,19 @@ class CsvSource:
         }
         return cls(Layout.merge(schemas, types, is_used), tuple(parts), found)
 
-    @property
-    def schema(self) -> pa.Schema:
-        """Names and types of all columns."""
-        return self.layout.schema
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return sum(part.n_rows for part in self.parts)
-
-    def batches(self, columns: Sequence[str], batch_rows: int) -> Iterator[Batch]:
-        """Read some columns of all rows, in row order."""
+    def _read_file(
+        self, file: DataFile, parts: Iterable[Part], columns: Sequence[str], batch_rows: int
+    ) -> Iterator[Batch]:
         import pyarrow as pa
 
-        for part in self.parts:
-            part.file.check()
-        for part in self.parts:
-            if part.n_rows == 0:
-                continue
-            part.file.check()
+        for part in parts:
             first = part.first_row
-            for piece in _pieces(part.file, self.types, self.layout.stored(columns)):
-                table = pa.Table.from_batches([piece])
-                table = self.layout.complete(table, columns, part.file)
+            for piece in _pieces(file, self.types, self.layout.stored(columns)):
+                table = self.layout.complete(pa.Table.from_batches([piece]), columns, file)
                 for begin in range(0, table.num_rows, batch_rows):
                     batch = Batch(table.slice(begin, batch_rows), first, part)
                     yield batch
                     first += batch.n_rows
-
-    def by_file(self) -> tuple[CsvSource, ...]:
-        """Return one source per file, with the same schema."""
-        return tuple(replace(self, parts=(replace(part, first_row=0),)) for part in self.parts)
 
     def describe(self) -> str:
         """Return the number of files."""
@@ -170,7 +145,7 @@ def _infer(file: DataFile) -> pa.Schema:
     """Return the names of the columns of a file, and types inferred from its first block."""
     from pyarrow import csv
 
-    with _name_fault(file):
+    with name_faults(_fault(file)):
         parse, convert = csv_options(file.path, {})
         read = csv.ReadOptions(block_size=FIRST_BLOCK)
         with csv.open_csv(file.path, read, parse, convert) as reader:
@@ -189,7 +164,7 @@ def _pieces(
     """Yield the rows of a file, block by block."""
     from pyarrow import csv
 
-    with _name_fault(file):
+    with name_faults(_fault(file)):
         parse, convert = csv_options(file.path, types)
         if columns is not None:
             convert.include_columns = list(columns)
@@ -198,21 +173,16 @@ def _pieces(
             yield from reader
 
 
-@contextmanager
-def _name_fault(file: DataFile) -> Iterator[None]:
-    """Turn an error of Arrow into one that names the file."""
-    import pyarrow as pa
+def _fault(file: DataFile) -> Callable[[str], Exception]:
+    """Return a function that makes the error about a file from its reason."""
 
-    try:
-        yield
-    except (FileNotFoundError, PermissionError):
-        raise
-    except (pa.ArrowException, OSError, UnicodeDecodeError, EOFError) as error:
-        reason = reason_of(error)
+    def fault(reason: str) -> Exception:
         column = re.match(r"In CSV column #(\d+): .*conversion error", reason)
         if column is not None:
-            raise _WrongTypeError(int(column[1]), reason) from error
-        raise ValueError(f"{str(file.path)!r} cannot be read as CSV: {reason}.") from error
+            return _WrongTypeError(int(column[1]), reason)
+        return ValueError(f"{str(file.path)!r} cannot be read as CSV: {reason}.")
+
+    return fault
 
 
 # --- types ------------------------------------------------------------------------------------

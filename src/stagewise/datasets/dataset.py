@@ -19,8 +19,8 @@ import numpy as np
 from stagewise.datasets.batch import Batch, Part
 from stagewise.datasets.file_list import DataFile
 from stagewise.datasets.memory import available_memory, read_bytes
+from stagewise.datasets.progress_source import ProgressSource
 from stagewise.datasets.read_ahead import read_ahead
-from stagewise.datasets.watched_source import WatchedSource
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
@@ -222,8 +222,10 @@ class Dataset:
         """Return the features of a batch, as estimators read them."""
         return self.features_of_table(batch.table)
 
-    def features_of_table(self, table: pa.Table) -> Any:
+    def features_of_table(self, table: Any) -> Any:
         """Return the features of rows in memory, as estimators read them."""
+        if isinstance(table, np.ndarray):
+            return table
         chosen = table.select(self.features)
         if self.has_names:
             return chosen
@@ -246,9 +248,9 @@ class Dataset:
             raise FileNotFoundError(f"cache: there is no folder {str(folder)!r}; create it.")
         return replace(self, cache=folder, memory_limit=read_bytes(memory_limit, "memory_limit"))
 
-    def watched(self, show: Callable[[int, int, int | None], None]) -> Dataset:
-        """Return the same rows; `show` is called while they are read, see `WatchedSource`."""
-        return replace(self, source=cast("Source", WatchedSource(self.source, show)))
+    def with_progress(self, show: Callable[[int, int, int | None], None]) -> Dataset:
+        """Return the same rows; `show` is called while they are read, see `ProgressSource`."""
+        return replace(self, source=cast("Source", ProgressSource(self.source, show)))
 
     def _batch_bytes(self) -> int:
         """Return the size of a batch; several of them are in memory at once."""

@@ -10,12 +10,12 @@ from typing import Any
 
 from stagewise.validation.messages import short_repr
 
-__all__ = ["available_memory", "format_bytes", "read_bytes"]
+__all__ = ["LEAST_MEMORY", "available_memory", "format_bytes", "read_bytes"]
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 MOST = 2**60
-SMALLEST = 128 * 2**20
+LEAST_MEMORY = 128 * 2**20
 """Reading batches and the native core need this much."""
 
 
@@ -41,10 +41,10 @@ def read_bytes(value: Any, argument: str) -> int | None:
             f"{argument} must be a number of bytes, or a text such as '4GB' or '512MiB'; got "
             f"{short_repr(value)}."
         )
-    if found < SMALLEST:
+    if found < LEAST_MEMORY:
         raise ValueError(
-            f"{argument} must be at least {SMALLEST // 2**20}MiB, which reading files needs; got "
-            f"{short_repr(value)}."
+            f"{argument} must be at least {LEAST_MEMORY // 2**20}MiB, which reading files needs; "
+            f"got {short_repr(value)}."
         )
     return int(min(found, MOST))
 
@@ -68,7 +68,7 @@ def available_memory() -> int:
                 free.append(most - int((folder / used).read_text(encoding="ascii")))
             except (OSError, ValueError):
                 continue
-    return max(SMALLEST, min(free))
+    return max(LEAST_MEMORY, min(free))
 
 
 def _machine_memory() -> int:

@@ -90,16 +90,8 @@ def read_csv(
     source : str, path, or list of these
         As for `read_parquet`; in folders, .csv, .tsv and .txt files, also compressed (.gz, .bz2,
         .zst, .lz4). The first line has the names; the delimiter is found from it.
-    target, weight : str or None
-        The columns of the targets and of the weights.
-    columns : sequence of str or None
-        The features; None: all columns but target and weight.
-    cache : str, Path or None
-        The folder of the files that a fit writes; None: the folder of temporary files. They
-        disappear when the fit ends.
-    memory_limit : int, str or None
-        The memory that a fit may use for its rows: bytes, or a text such as "4GB"; None: half of
-        the memory that is available.
+    target, weight, columns, cache, memory_limit
+        As for `read_parquet`.
     types : mapping of str to Arrow type or str, or None
         Types of columns, such as ``{"zip": "string"}``, so that 007 does not become 7. The type of
         another column is the narrowest that holds all of its cells in all files.
@@ -137,16 +129,8 @@ def read_batches(
         a DuckDB relation or a data frame, a list of record batches, or a function without
         arguments that returns a new iterator of record batches at each call. Every pass must have
         the same rows, in the same order; an iterator that can be read only once is an error.
-    target, weight : str or None
-        The columns of the targets and of the weights.
-    columns : sequence of str or None
-        The features; None: all columns but target and weight.
-    cache : str, Path or None
-        The folder of the files that a fit writes; None: the folder of temporary files. They
-        disappear when the fit ends.
-    memory_limit : int, str or None
-        The memory that a fit may use for its rows: bytes, or a text such as "4GB"; None: half of
-        the memory that is available.
+    target, weight, columns, cache, memory_limit
+        As for `read_parquet`.
 
     Returns
     -------

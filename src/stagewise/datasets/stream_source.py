@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from stagewise.datasets.arrow import reason_of
@@ -163,7 +162,7 @@ def _tables(stream: Any) -> Generator[pa.Table]:
 
     if hasattr(stream, "__arrow_c_stream__") and not isinstance(stream, pa.RecordBatchReader):
         stream = pa.RecordBatchReader.from_stream(stream)
-    for batch in chain(stream):
+    for batch in stream:
         if isinstance(batch, pa.RecordBatch):
             yield pa.Table.from_batches([batch])
         elif isinstance(batch, pa.Table) or hasattr(batch, "__arrow_c_stream__"):

@@ -21,11 +21,13 @@ class GradientBoostingRegressor(
     """Boosted trees that predict a number.
 
     Fits F = f_0 + ν Σ b_m to a target that is centred and scaled first, so a·y + b gives a·F + b.
-    Parameters with a unit (`max_step`, and for squared error `l1_regularization` and `min_gain`)
-    are in units of the target's standard deviation.
+    Parameters with a unit are in units of the target: `max_step` in those of y, and for squared
+    error, ½ (y - F)², `l1_regularization` in those of y and `min_gain` in those of y². See
+    docs/conventions.md.
 
     Several targets, y of shape (n_rows, n_targets), are predicted together: the loss is that of
-    each target in units of its own standard deviation, and `train_loss_` is the mean over them.
+    each target in units of its own standard deviation, as are these parameters, and `train_loss_`
+    is the mean over them.
 
     Parameters
     ----------
@@ -94,9 +96,11 @@ class GradientBoostingRegressor(
     subsample : float or "auto", default="auto"
         The fraction of the rows that a round uses, drawn anew in each round. "auto": 0.8 where
         `sampling` is MVS or draws groups, otherwise 1.
-    sampling : {"auto", "uniform", "bootstrap", "goss", "mvs", "group"}, Goss or Mvs, default="auto"
+    sampling : {"auto", "uniform", "fixed_size", "bootstrap", "goss", "mvs", "group"}, Goss or \
+Mvs, default="auto"
         How rows are drawn. "auto": "mvs", unless `subsample` or `oob_score` is set; or
-        "uniform". "uniform": each with the same probability. "bootstrap": with replacement
+        "uniform". "uniform": each with the same probability. "fixed_size": the fraction of the
+        rows exactly, rounded to a number of rows. "bootstrap": with replacement
         (a Poisson number of times, with mean `subsample`). "goss": rows with large gradients and
         a part of the others; see `Goss`. "mvs": with probabilities of minimal variance; see `Mvs`.
         "group": all rows of a group that is passed to `fit`, or none. `min_samples_leaf` counts a
@@ -115,7 +119,7 @@ class GradientBoostingRegressor(
         different ones, one, or those of one group. Features in no group form a group together.
     feature_penalty : dict or list of floats, or None, default=None
         By name or for each feature: the gain that a split by it needs in addition, as long as no
-        earlier tree has used the feature.
+        earlier tree has used the feature; in the units of `min_gain`.
     split : {"auto", "histogram", "exact", "approx"} or SplitSearch, default="auto"
         Where a node may be split: between the bins of the entire table; between any two values of
         its own; or between quantiles of its hessians. See `SplitSearch`, which also has random

@@ -41,6 +41,12 @@ from stagewise.inspection.quality import (
     thresholds,
 )
 from stagewise.inspection.shap import ShapValues, shap_values
+from stagewise.inspection.splits import (
+    NodeSplits,
+    StructureScore,
+    show_split,
+    structure_score,
+)
 from stagewise.inspection.tables import Description, describe
 
 __all__ = [
@@ -55,6 +61,7 @@ __all__ = [
     "Importance",
     "Interactions",
     "LearningCurves",
+    "NodeSplits",
     "PrecisionRecall",
     "Predictions",
     "Residuals",
@@ -62,6 +69,7 @@ __all__ = [
     "Score",
     "Scores",
     "ShapValues",
+    "StructureScore",
     "Thresholds",
     "accumulated_effects",
     "calibration",
@@ -78,7 +86,9 @@ __all__ = [
     "residuals",
     "scores",
     "shap_values",
+    "show_split",
     "staged_contributions",
+    "structure_score",
     "thresholds",
 ]
 

@@ -245,6 +245,13 @@ class Loss(ABC):
     def check(self, y: npt.NDArray[Any]) -> None:  # noqa: B027 (every y is valid, unless overridden)
         """Raise ValueError if y is outside the domain of the loss."""
 
+    def in_units(self, unit: float) -> Loss:
+        """Return the same loss of targets that are multiplied by a unit.
+
+        Only a loss with a parameter in units of the target is another one then.
+        """
+        return self
+
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
         """Return the loss bound to the rows of one fit."""
         return _NumpyBoundLoss(self, workers, y, weight)

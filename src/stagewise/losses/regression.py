@@ -14,6 +14,9 @@ from stagewise.losses.kernel import KernelBoundLoss
 
 __all__ = ["AbsoluteError", "Huber", "Quantile", "SquaredError"]
 
+DEFAULT_QUANTILE = 0.9
+"""The fraction of residuals with a squared loss in Huber's loss."""
+
 
 class SquaredError(Loss):
     """Half the squared error.
@@ -123,28 +126,44 @@ class Huber(Loss):
 
         L(y, F) = ½ r²  if |r| ≤ δ, else δ (|r| - ½ δ),  r = y - F      ∂L/∂F = -r, within ±δ
 
-    δ is a quantile of |r|, computed before every round. Hessian: 1 is used. After a tree is fitted
-    to the gradient, the value of a leaf is the median of its residuals plus the mean of the
-    residuals from that median, clipped to ±δ (Friedman 2001, M_TreeBoost).
+    δ is a quantile of |r|, computed before every round, or a fixed number. Hessian: 1 is used.
+    After a tree is fitted to the gradient, the value of a leaf is the median of its residuals plus
+    the mean of the residuals from that median, clipped to ±δ (Friedman 2001, M_TreeBoost).
 
     Parameters
     ----------
     quantile : float, default=0.9
         δ is this quantile of |r|: the fraction of residuals with a squared loss.
+    delta : float or None, default=None
+        A fixed δ instead, in units of y; with several targets, in standard deviations of each.
     """
 
     name = "huber"
-    parameter_names = ("quantile",)
+    parameter_names = ("quantile", "delta")
     degree = 2
     hessian_bound = 1.0
     hessian_is_weight = True
     leaf_quantile = 0.5
 
-    def __init__(self, quantile: float = 0.9) -> None:
+    def __init__(self, quantile: float = DEFAULT_QUANTILE, delta: float | None = None) -> None:
         self.quantile = _check_fraction("quantile", quantile)
+        self.delta = None if delta is None else _check_positive("delta", delta)
+        if delta is not None and quantile != DEFAULT_QUANTILE:
+            raise ValueError(
+                f"Huber's δ is either a quantile of the residuals or fixed; got {quantile=!r} and "
+                f"{delta=!r}. Leave one of them out."
+            )
+
+    def in_units(self, unit: float) -> Huber:
+        if self.delta is None:
+            return self
+        limits = np.finfo(np.float64)
+        return Huber(delta=min(max(self.delta * unit, float(limits.tiny)), float(limits.max)))
 
     def residual_delta(self, y: npt.NDArray[Any], score: Matrix, weight: Vector | None) -> float:
-        """Return δ, the quantile of the absolute residuals."""
+        """Return δ: the fixed one, or the quantile of the absolute residuals."""
+        if self.delta is not None:
+            return self.delta
         return weighted_quantile(np.abs(y - score), weight, self.quantile)
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
@@ -168,7 +187,7 @@ class Huber(Loss):
 
 
 class _HuberBoundLoss(KernelBoundLoss):
-    """Computes δ with every evaluation."""
+    """Computes δ with every evaluation, unless it is fixed."""
 
     delta: float
 
@@ -179,11 +198,22 @@ class _HuberBoundLoss(KernelBoundLoss):
         self._loss = loss
 
     def evaluate(self, score: Matrix) -> float:
-        self.delta = residual_quantile(
-            self._workers, self._y, score[:, 0], self._weight, self._loss.quantile
+        fixed = self._loss.delta
+        self.delta = (
+            residual_quantile(
+                self._workers, self._y, score[:, 0], self._weight, self._loss.quantile
+            )
+            if fixed is None
+            else fixed
         )
         self._own = (self.delta,)
         return super().evaluate(score)
+
+
+def _check_positive(name: str, value: float) -> float:
+    if not 0.0 < value < np.inf:
+        raise ValueError(f"{name} must be a positive number; got {value!r}.")
+    return float(value)
 
 
 def _check_fraction(name: str, value: float) -> float:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from stagewise.data.features import Features
 from stagewise.linear.least_squares import LeastSquares
+from stagewise.losses import REGRESSION_LOSSES
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.file.categories import category_arrays
 from stagewise.model.file.crosses import pack_crosses
@@ -94,6 +95,18 @@ class Model:
         # Pickles and copies contain the bytes of a file, which are checked when they are read, and
         # which later versions can read.
         return Model.from_bytes, (self.to_bytes(),)
+
+    @property
+    def gain_unit(self) -> float:
+        """The factor from the gains of the trees to the units of the loss.
+
+        It is 1 for several targets, and for losses that are not in `stagewise.losses`.
+        """
+        loss = REGRESSION_LOSSES.get(self.loss)
+        degree = 1 if loss is None or self.task == "classification" else loss.degree or 1
+        scale = self.scale if isinstance(self.scale, float) else 1.0
+        with np.errstate(over="ignore", under="ignore"):
+            return float(np.float64(scale) ** (2 * (degree - 1)))
 
     def gain_by_feature(self) -> npt.NDArray[np.float64]:
         """Return the sum of the gains of all splits for each feature.

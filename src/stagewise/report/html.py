@@ -1,13 +1,7 @@
-"""Writes the report as one HTML file: data, model and scripts.
-
-The file is self-contained: its content security policy forbids all network access and all other
-scripts. Everything that comes from data is JSON, never markup.
-"""
+"""Writes the report as one HTML file: data, model and scripts (`single_file`)."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
 import os
 from dataclasses import fields
@@ -22,6 +16,7 @@ from stagewise.model.file.atomic import replace_file
 from stagewise.report.exported_model import model_script
 from stagewise.report.page_facts import ReportFacts, report_facts
 from stagewise.report.payload import as_json
+from stagewise.report.single_file import single_file, strict_script
 from stagewise.validation.messages import short_repr
 from stagewise.validation.rules import Number
 
@@ -38,24 +33,6 @@ SCRIPTS = (
     "what_if.js",
     "main.js",
 )
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; \
-script-src '{script_hash}'; style-src '{style_hash}'">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<noscript><h1>{title}</h1>{scores}<p>The rest of this report needs JavaScript.</p></noscript>
-<script type="application/json" id="facts">{facts}</script>
-<script type="application/json" id="model">{model}</script>
-<script>{script}</script>
-</body>
-</html>
-"""
 
 
 def write_report(
@@ -146,28 +123,19 @@ def report_html(facts: ReportFacts) -> str:
     """Return the HTML text of a report."""
     folder = files("stagewise.report") / "page"
     parts = [model_script(), *((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)]
-    script = "\n".join(["(() => {", '"use strict";', *parts, "})();"])
+    script = strict_script(parts)
     style = (folder / "style.css").read_text(encoding="utf-8")
     shown_facts = {
         field.name: getattr(facts, field.name)
         for field in fields(facts)
         if field.name != "exported_model"
     }
-    return PAGE.format(
-        title=html.escape(facts.overview.title),
-        style=style,
-        style_hash=_digest(style),
-        script=script,
-        script_hash=_digest(script),
-        scores=_scores(facts),
-        facts=as_json(shown_facts),
-        model=as_json(facts.exported_model.payload()),
+    data = {"facts": as_json(shown_facts), "model": as_json(facts.exported_model.payload())}
+    without_script = (
+        f"<h1>{html.escape(facts.overview.title)}</h1>{_scores(facts)}"
+        "<p>The rest of this report needs JavaScript.</p>"
     )
-
-
-def _digest(text: str) -> str:
-    """Return the hash of a script or style for the content security policy."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+    return single_file(facts.overview.title, style, script, data, without_script)
 
 
 def _scores(facts: ReportFacts) -> str:

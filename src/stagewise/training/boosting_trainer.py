@@ -134,9 +134,10 @@ class _BoostingTrainer:
         context: FitContext,
         previous: Model | None,
     ) -> None:
-        self.spec, self.loss, self.data, self.context = spec, loss, data, context
+        self.spec, self.data, self.context = spec, data, context
         self.previous = previous
         self.scale: Scale = learn_scale(loss, data.train, previous)
+        self.loss = loss.in_units(self.scale.unit)
 
     def train(self) -> FitResult:
         spec, data, learner = self.spec, self.data, self.spec.learner
@@ -256,18 +257,17 @@ class _BoostingTrainer:
     # ---- the rounds ------------------------------------------------------------------------------
 
     def _recipe(self, features: Any) -> BoundRecipe:
-        """Return the recipe of this fit; a number with a unit is in spreads of the target."""
+        """Return the recipe of this fit; a parameter with a unit is in units of the target."""
         recipe, learner, loss = self.spec.recipe, self.spec.learner, self.loss
-        unit = 1.0 if loss.degree is None else self.scale.spread
         used = () if self.previous is None else self.previous.ensemble.used_features()
-        max_step = learner.max_step * unit
+        max_step = learner.max_step(self.scale)
         return BoundRecipe(
             recipe,
             loss,
-            learner.learner(features, loss, unit, used),
+            learner.learner(features, loss, self.scale.unit, used),
             learner.step(recipe.step(loss, max_step), features, max_step),
             learner.vector_leaves,
-            unit,
+            self.scale.spread,
             self.data.groups,
         )
 

@@ -64,7 +64,9 @@ def train_forest(
         zeros = np.zeros((len(held_y), loss.n_outputs))
         valid = EncodedRows(encode(held), held_y, data.valid.weight, zeros, held)
     stops_early = valid is not None or spec.stops_by_bags
-    monitor = make_monitor(spec.stopping, loss, scale, context, stops_early=stops_early)
+    monitor = make_monitor(
+        spec.stopping, loss, scale, context, stops_early=stops_early, by_bags=valid is None
+    )
     oob_average: Average | None = None
     try:
         if not data.one_class:

@@ -139,7 +139,8 @@ def encode_bins(
         return [rank_values(context.workers, t, categories) for t in dense], lambda other: other
     tables = [table.by_columns() for table in tables]
     codings = learn_codings(context.workers, tables[0], weight, max_bins, context.seed, categories)
-    codings = few_cuts(codings, features.n + len(features.crosses))
+    first = features.n + len(features.crosses)
+    codings = [*codings[:first], *few_cuts(codings[first:])]
 
     def encode(other: Columns | SparseColumns) -> Bins:
         return Bins(context.workers, other.by_columns(), codings)
@@ -170,11 +171,13 @@ def make_monitor(
     folds: int | None = None,
     history: tuple[list[float], list[float]] | None = None,
     save: Callable[[int], None] | None = None,
+    by_bags: bool = False,
 ) -> Monitor:
     """Return the monitor of a fit; with folds, they leave time for the final fit.
 
     `history` are the training and validation losses of the rounds before the first one; None: those
-    of `previous`. `save` is called after every round that is not the last one.
+    of `previous`. `save` is called after every round that is not the last one. With `by_bags`, the
+    held-out rows are those that are not in a bag.
     """
     limit = stopping.time_limit
     if limit is not None and folds is not None:
@@ -196,12 +199,13 @@ def make_monitor(
         ),
         time_limit=None if limit is None else TimeLimit(limit, context.began),
         callbacks=stopping.callbacks,
-        display=ProgressDisplay(stopping.verbose),
+        display=ProgressDisplay(stopping.verbose, held_out="oob" if by_bags else "valid"),
         loss_scale=scale.loss_unit(loss.degree or 0),
         train_loss=history[0],
         valid_loss=history[1],
         peers=context.peers,
         save=save,
+        held_out="out-of-bag" if by_bags else "validation",
     )
 
 

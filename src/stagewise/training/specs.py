@@ -128,13 +128,11 @@ class HoldOutSpec:
 class LearnerAdapter(Protocol):
     """A learner of boosting, and how it reads rows.
 
-    `max_step` is the largest step in spreads of the target (0: no limit); with `vector_leaves` a
-    round is one term with a value for each output.
+    With `vector_leaves` a round is one term with a value for each output.
     """
 
-    @property
-    def max_step(self) -> float:
-        """The largest step."""
+    def max_step(self, scale: Any) -> float:
+        """Return the largest step, in units of the scaled target; 0: no limit."""
 
     @property
     def vector_leaves(self) -> bool:

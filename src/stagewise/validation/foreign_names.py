@@ -56,6 +56,7 @@ class ForeignName:
 
 
 _LGB, _XGB, _CAT, _SKL = "LightGBM", "XGBoost", "CatBoost", "scikit-learn"
+_HALF = "half of it, since gains have the factor ½ here"
 _CLASSIFIER = "GradientBoostingClassifier"
 
 _COLUMNS = ForeignName(
@@ -94,10 +95,10 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
     "l2_leaf_reg": ForeignName((_CAT,), "l2_regularization"),
     "reg_alpha": ForeignName((_XGB, _LGB), "l1_regularization"),
     "lambda_l1": ForeignName((_LGB,), "l1_regularization"),
-    "gamma": ForeignName((_XGB,), "min_gain"),
-    "min_split_loss": ForeignName((_XGB,), "min_gain"),
-    "min_split_gain": ForeignName((_LGB,), "min_gain"),
-    "min_gain_to_split": ForeignName((_LGB,), "min_gain"),
+    "gamma": ForeignName((_XGB,), "min_gain", note=_HALF),
+    "min_split_loss": ForeignName((_XGB,), "min_gain", note=_HALF),
+    "min_split_gain": ForeignName((_LGB,), "min_gain", note=_HALF),
+    "min_gain_to_split": ForeignName((_LGB,), "min_gain", note=_HALF),
     "max_delta_step": ForeignName((_XGB, _LGB), "max_step", note="None means no limit, not 0"),
     "path_smooth": ForeignName((_LGB,), "path_smoothing"),
     "linear_tree": ForeignName((_LGB,), "leaves", 'leaves="linear"'),

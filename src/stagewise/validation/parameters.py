@@ -163,6 +163,10 @@ def _check_uses(estimator: Any, params: Mapping[str, Any]) -> None:
                 warn_caller(message)
 
 
+LEAVE_ROWS_OUT = ("mvs", "group", "fixed_size")
+"""The samplings that need a fraction below 1."""
+
+
 def _check_rows(params: Mapping[str, Any], estimator_name: str) -> None:
     """Raise InvalidParameterError if sampling and out-of-bag estimates cannot be combined."""
     sampling = params.get("sampling", "uniform")
@@ -171,8 +175,8 @@ def _check_rows(params: Mapping[str, Any], estimator_name: str) -> None:
     name = "max_samples" if "max_samples" in params else "subsample"
     share = params.get(name, 1.0)
     if share == "auto":  # below 1 where it must be
-        share = 0.5 if kind in ("mvs", "group") else 1.0
-    if kind in ("mvs", "group") and share >= 1:
+        share = 0.5 if kind in LEAVE_ROWS_OUT else 1.0
+    if kind in LEAVE_ROWS_OUT and share >= 1:
         raise InvalidParameterError(
             f"The parameter {name!r} of {estimator_name} must be below 1 with sampling={kind!r}, "
             f"so that rows are left out; got {share:g}."
@@ -188,7 +192,8 @@ def _check_rows(params: Mapping[str, Any], estimator_name: str) -> None:
         raise InvalidParameterError(
             f"oob_score=True needs rows that were left out at random, but sampling={kind!r} "
             "leaves out rows with small gradients, whose loss does not represent that of other "
-            "rows. Set oob_score=False, or sampling='uniform', 'bootstrap' or 'group'."
+            "rows. Set oob_score=False, or sampling='uniform', 'fixed_size', 'bootstrap' or "
+            "'group'."
         )
 
 

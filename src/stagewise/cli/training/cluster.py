@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+from concurrent.futures import CancelledError
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from stagewise.cli.errors import InputError
-from stagewise.cli.methods import uses_validation_rows
 from stagewise.cluster.exchange import EpochError
 from stagewise.datasets import Dataset
+from stagewise.training.stored.checkpoint import Checkpoints
 
 __all__ = ["Cluster"]
 
@@ -46,33 +47,48 @@ class Cluster:
             self.close()
             raise
 
-    def check(self, estimator: Any, method: str) -> None:
-        """Raise if there is no such estimator for clusters."""
-        _cluster_class(estimator, method)
+    def check(self, estimator: Any, method: str, *, has_validation: bool) -> None:
+        """Raise if clusters have no such estimator, or do not support its parameters."""
+        model = _cluster_class(estimator, method)(**estimator.get_params(deep=False))
+        model._refuse_unsupported(has_validation=has_validation)  # noqa: SLF001
 
-    def fit(self, estimator: Any, train: Dataset, valid: Dataset | None) -> Any:
-        """Return the estimator, fitted by the workers."""
+    def fit(
+        self,
+        estimator: Any,
+        train: Dataset,
+        valid: Dataset | None,
+        checkpoints: Checkpoints | None,
+    ) -> Any:
+        """Return the estimator, fitted by the workers; this process keeps its rounds."""
         from distributed import KilledWorker
 
         parameters = estimator.get_params(deep=False)
         if "verbose" in parameters:  # it would print to the logs of the workers
             parameters["verbose"] = 0
-        if not uses_validation_rows(estimator):
-            valid = None
+        fitted = _cluster_class(estimator)(**parameters)
         try:
-            fitted = _cluster_class(estimator)(**parameters).fit(
+            fitted._fit_partitions(  # noqa: SLF001
+                self._client,
                 _partitions(train),
-                X_val=None if valid is None else _partitions(valid),
-                client=self._client,
+                None if valid is None else _partitions(valid),
+                checkpoints,
             )
         except FileNotFoundError as error:
             raise InputError(
                 f"A worker cannot read a file: {error} All workers need the files under the same "
                 "paths, on a file system that they share."
             ) from error
+        except ConnectionError as error:
+            raise InputError(
+                f"The connection to the scheduler at {self.address!r} was lost; check that it runs."
+            ) from error
+        except CancelledError as error:
+            raise InputError("The tasks of the fit were cancelled on the cluster.") from error
+        except MemoryError as error:
+            raise InputError(str(error) or "A worker has not enough memory.") from error
         except (EpochError, KilledWorker) as error:
             raise InputError(
-                f"The cluster has lost too many workers: {error}. Check their logs and memory."
+                f"The cluster has lost too many workers: {error}; check their logs and memory."
             ) from error
         return fitted.to_local()
 

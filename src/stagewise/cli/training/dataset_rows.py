@@ -78,7 +78,8 @@ class DatasetRows:
     def check(self, estimator: Any) -> None:
         """Raise if the estimator cannot be fitted to a dataset with these options."""
         if self._cluster is not None:
-            self._cluster.check(estimator, self._args.method)
+            has_validation = self._args.valid is not None and uses_validation_rows(estimator)
+            self._cluster.check(estimator, self._args.method, has_validation=has_validation)
         if self._args.checkpoint is not None and self._args.method != "boosting":
             raise InputError(
                 f"--checkpoint keeps the rounds of --method boosting; --method {self._args.method} "
@@ -108,25 +109,31 @@ class DatasetRows:
 
     def fit(self, estimator: Any) -> Any:
         """Return the fitted estimator."""
-        if self._cluster is not None:
-            return self._cluster.fit(estimator, self._train, self._valid)
         if self._args.checkpoint is None:
-            used = self._valid is not None and uses_validation_rows(estimator)
-            return estimator.fit(self._train, **({"X_val": self._valid} if used else {}))
+            return self._fit(estimator, None)
         key = checkpoint_key(estimator, self._train, self._valid)
         folder = self._args.checkpoint
         self._checkpoints = CheckpointFolder(folder, key, SECONDS_BETWEEN_WRITES)
         try:
-            arguments = FitArguments(self._train, None, X_val=self._valid)
-            return estimator._fit(arguments, checkpoints=self._checkpoints)  # noqa: SLF001
+            return self._fit(estimator, self._checkpoints)
         except KeyboardInterrupt:
-            if not self._checkpoints.resumed:  # the rows are fitted in memory
+            if not self._checkpoints.n_rounds:
                 raise
             raise KeyboardInterrupt(
                 f"Interrupted; {str(folder)!r} has the rounds so far, and the same command resumes."
             ) from None
         finally:
             self._checkpoints.close()
+
+    def _fit(self, estimator: Any, checkpoints: CheckpointFolder | None) -> Any:
+        """Return the estimator, fitted by the cluster or by this process."""
+        valid = self._valid if uses_validation_rows(estimator) else None
+        if self._cluster is not None:
+            return self._cluster.fit(estimator, self._train, valid, checkpoints)
+        if checkpoints is not None:
+            arguments = FitArguments(self._train, None, X_val=valid)
+            return estimator._fit(arguments, checkpoints=checkpoints)  # noqa: SLF001
+        return estimator.fit(self._train, **({} if valid is None else {"X_val": valid}))
 
     def scores(self, estimator: Any) -> ValidationScores | None:
         """Return the scores on a sample of the validation rows; None: there are none."""

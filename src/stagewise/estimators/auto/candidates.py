@@ -9,7 +9,7 @@ from typing import Any
 
 from stagewise.estimators.auto.crosses import numeric_features
 from stagewise.options import SplitSearch
-from stagewise.training.target_encoder import chosen_encoding
+from stagewise.training.target_encoder import single_sources
 
 __all__ = ["PLANS", "Candidate", "Plan"]
 
@@ -38,10 +38,9 @@ class Candidate:
             return None
         if self != OTHER_ENCODING:
             return self
-        if chosen_encoding("target", features, n_outputs) == "sets":
+        if not single_sources("target", features, n_outputs):
             return None
-        default = chosen_encoding("auto", features, n_outputs)
-        return SETS if default == "target" else self
+        return SETS if single_sources("auto", features, n_outputs) else self
 
 
 DEFAULT = Candidate("default")

@@ -43,11 +43,10 @@ from stagewise.training.describe import describe_boosting, other_parameters
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import FitResult
 from stagewise.training.specs import BoostingSpec, FitContext, HoldOutSpec, LearnerAdapter
-from stagewise.training.stored.held_out import DividedRows
-from stagewise.training.stored.needs_memory import NeedsRowsInMemoryError
+from stagewise.training.stored.hold_out import DividedRows
+from stagewise.training.stored.needs_memory import NeedsRowsInMemoryError, unsupported_part
 from stagewise.training.stored.read_dataset import DatasetTrainingData
 from stagewise.training.stored.stored_trainer import train_stored
-from stagewise.training.stored.supported import unsupported_part
 from stagewise.validation.parameters import all_parameters
 
 __all__ = ["BaseBoosting", "OutOfBagMixin", "check_fit_arguments"]
@@ -117,9 +116,9 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
             facts = DataFacts.of_rows(
                 rows.train.n_rows,
                 loss,
-                rows.fold_sizes,
+                [] if rows.fold is None else [rows.fold.sizes],
                 of_classes=rows.train.classes is not None,
-                has_validation=has_validation or (rows.held is not None and rows.learned is None),
+                has_validation=has_validation or rows.held is not None,
             )
             what = unsupported_part(self._spec(resolve_auto(params, facts), hold_out), loss)
             if what is not None:

@@ -27,7 +27,7 @@ from stagewise.training.reading.training_data import (
 from stagewise.training.results import FitResult
 from stagewise.training.specs import FitContext, HoldOutSpec
 from stagewise.training.stored.checkpoint import Checkpoints
-from stagewise.training.stored.held_out import DividedRows
+from stagewise.training.stored.hold_out import DividedRows
 from stagewise.training.stored.needs_memory import NeedsRowsInMemoryError, rows_in_memory
 from stagewise.training.stored.read_dataset import (
     check_dataset_arguments,
@@ -237,11 +237,11 @@ class FitMixin:
             raise NeedsRowsInMemoryError("groups", "leave groups out")
         check = self._dataset_check(params, hold_out, has_validation=arguments.X_val is not None)
         verbose = params.get("verbose", 0)
-        watched = {"X": arguments.X.watched(PassDisplay(verbose).show)}
+        shown = {"X": arguments.X.with_progress(PassDisplay(verbose).show)}
         if arguments.X_val is not None:
             held = PassDisplay(verbose, "validation rows")
-            watched["X_val"] = arguments.X_val.watched(held.show)
-        arguments = replace(arguments, **watched)
+            shown["X_val"] = arguments.X_val.with_progress(held.show)
+        arguments = replace(arguments, **shown)
         table_reader, target_reader = readers
         assert isinstance(table_reader, FeatureReader)
         seed, peers = context.seed, context.peers

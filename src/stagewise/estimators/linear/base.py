@@ -18,9 +18,12 @@ from stagewise.errors import InvalidParameterError, ModelFormatError
 from stagewise.estimators.bases.dataset_predictions import predicts_datasets
 from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.bases.r_squared import ScoredByR2
+from stagewise.estimators.linear.coefficients import coefficient_values, select_names
 from stagewise.estimators.linear.columns import LinearRows, match_linear
+from stagewise.estimators.linear.confidence_set import ConfidenceSet
 from stagewise.estimators.linear.summary import summary_of
 from stagewise.linear.design import Design
+from stagewise.linear.joint_estimate import FTest, JointEstimate, TTest, f_test, t_test
 from stagewise.linear.least_squares import LeastSquares
 from stagewise.linear.reduction import Reduction
 from stagewise.model.file.least_squares import linear_ensemble
@@ -48,7 +51,7 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
         names = [rows.design.names[c] for c in fit.columns]
         if (y == y[0]).all():
             warn_caller("y has only one value, so the model predicts the same for all rows.")
-        elif reduction.all_constant:
+        elif reduction.all_constant and features.n:
             warn_caller("Every feature is constant, so the model predicts the same for all rows.")
         elif fit.df == 0:
             warn_caller(
@@ -195,6 +198,127 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
             statsmodels.
         """
         return self._fit_of().interval(_check_level(confidence_level))
+
+    @suggests_arguments
+    def t_test(
+        self,
+        term: str,
+        value: float = 0.0,
+        *,
+        alternative: Literal["two-sided", "less", "greater"] = "two-sided",
+    ) -> TTest:
+        """Test whether a coefficient has some value, t = (ŵ - value) / standard error.
+
+        Parameters
+        ----------
+        term : str
+            The coefficient, a name of `term_names_`.
+        value : float, default=0.0
+            The value of the hypothesis.
+        alternative : {"two-sided", "less", "greater"}, default="two-sided"
+            Whether values on both sides, or only smaller or larger coefficients, contradict it.
+
+        Returns
+        -------
+        TTest
+            `statistic`, `pvalue` and `df`.
+        """
+        if alternative not in ("two-sided", "less", "greater"):
+            raise InvalidParameterError(
+                "alternative must be 'two-sided', 'less' or 'greater'; got "
+                f"{short_repr(alternative)}."
+            )
+        places = self._places(term)
+        if len(places) != 1:
+            raise InvalidParameterError(
+                f"A t test has one coefficient, and terms={short_repr(term)} has {len(places)}. "
+                "Use f_test."
+            )
+        (number,) = coefficient_values(value, [self.term_names_[places[0]]])
+        return t_test(self._fit_of(), places[0], float(number), alternative)
+
+    @suggests_arguments
+    def f_test(self, terms: str | Sequence[str] | None = None, value: Any = 0.0) -> FTest:
+        """Test whether some coefficients have some values, w = value.
+
+        F = (ŵ - value)'V⁻¹(ŵ - value) / q, with V = σ̂²(X'X)⁻¹ of the q coefficients. For value 0,
+        it is the F test of the models with and without them.
+
+        Parameters
+        ----------
+        terms : str, sequence of str, or None
+            Names of `term_names_`, or of categorical features, which stand for all their
+            coefficients; None: all, the intercept included. `coef_names_` are all slopes.
+        value : float, or array-like of shape (q,), default=0.0
+            The values of the hypothesis, in the order of the terms; a number is that of all.
+
+        Returns
+        -------
+        FTest
+            `statistic`, `pvalue`, `df_num` and `df_denom`.
+        """
+        joint, names = self._joint(terms)
+        given = coefficient_values(value, names)
+        if given.ndim != 1:
+            raise InvalidParameterError(
+                f"value must be a number or {len(names)} numbers; got an array of shape "
+                f"{given.shape}."
+            )
+        return f_test(joint, given)
+
+    @suggests_arguments
+    def confidence_set(
+        self, terms: str | Sequence[str] | None = None, *, confidence_level: float = 0.95
+    ) -> ConfidenceSet:
+        """Return the confidence set of some coefficients together, an ellipsoid.
+
+        It contains the values w whose F test has a p value of at least 1 - confidence_level:
+        (w - ŵ)'X'X(w - ŵ) ≤ q σ̂² F, with F the quantile of Fisher's distribution with q and
+        N - rank degrees of freedom (Hastie, Tibshirani & Friedman, eq. 3.15).
+
+        Parameters
+        ----------
+        terms : str, sequence of str, or None
+            As in `f_test`.
+        confidence_level : float, default=0.95
+            The probability that the set contains all these coefficients, above 0 and below 1.
+
+        Returns
+        -------
+        ConfidenceSet
+            With `contains`, `axes`, `bounds`, `project` and `plot`.
+        """
+        level = _check_level(confidence_level)
+        joint, names = self._joint(terms)
+        if not joint.fit.df > 0:
+            raise ValueError(
+                f"The fit has {joint.fit.rank} coefficients for {joint.fit.weight:g} rows, so "
+                "there are no residual degrees of freedom, and there is no confidence set. Use "
+                "fewer columns or more rows."
+            )
+        joint.distance(joint.estimate[np.newaxis])  # raises if the covariance is singular
+        return ConfidenceSet(names, level, float(np.sqrt(joint.quantile(level))), joint)
+
+    def _joint(self, terms: Any) -> tuple[JointEstimate, list[str]]:
+        """Return some coefficients and their names."""
+        places, names = self._places(terms), self.term_names_
+        return JointEstimate(self._fit_of(), places), [names[p] for p in places]
+
+    def _places(self, terms: Any) -> list[int]:
+        """Return the positions of some coefficients in `term_names_`."""
+        model, fit = self._fitted(), self._fit_of()
+        if fit.rank < len(fit.estimate):
+            raise ValueError(
+                f"The {len(fit.estimate)} coefficients are not unique, because columns are "
+                f"collinear: the rank is {fit.rank}. So they have no tests of given values and no "
+                "confidence set. Leave columns out, and fit again."
+            )
+        design, groups = Design.of(model.features), dict[str, list[int]]()
+        for place, column in enumerate(fit.columns, start=int(fit.intercept)):
+            own = design.columns[column]
+            if own.category is not None:
+                groups.setdefault(design.feature_names()[own.feature], []).append(place)
+        return select_names(terms, self.term_names_, groups)
 
     @property
     def covariance_(self) -> Vector:

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.data import Features, UnknownCategories
+from stagewise.data import Features, Table, UnknownCategories
 from stagewise.data.bins import core_columns
 from stagewise.data.reading.column import Array
+from stagewise.data.reading.frame import open_frame
 from stagewise.data.reading.sparse import SparseCells
 from stagewise.linear.componentwise import is_constant
 from stagewise.linear.design import Design
@@ -24,6 +25,7 @@ from stagewise.training.reading.feature_reader import FeatureReader
 from stagewise.training.reading.row_set import RowSet, rows_with_weight
 from stagewise.training.reading.target_reader import NumberReader
 from stagewise.training.specs import InputSpec
+from stagewise.validation.messages import short_repr
 
 __all__ = ["LinearRows", "linear_reader", "match_linear", "read_linear"]
 
@@ -67,7 +69,7 @@ def linear_reader(
 def read_linear(
     X: Any, y: Any, sample_weight: Any, params: Mapping[str, Any], caller: str
 ) -> LinearRows:
-    """Read the arguments of `fit`.
+    """Read the arguments of `fit`; X=None is a table without columns.
 
     Raises
     ------
@@ -75,7 +77,7 @@ def read_linear(
         If X or y cannot be read; the message names the column, the row and the remedy.
     """
     reader = linear_reader(params, caller)
-    table = reader.read(X)
+    table = reader.read(X) if X is not None else Table(np.empty((_length(y), 0)), _length(y), 0)
     target = NumberReader(caller).read(y, sample_weight, table.n_rows)
     rows = rows_with_weight(target.weight)
     features, columns, _ = reader.learn(table, target.weight, rows, None)
@@ -92,9 +94,26 @@ def read_linear(
 
 
 def match_linear(features: Features, X: Any, caller: str) -> Array | list[Array] | SparseCells:
-    """Return the columns of new rows, which have finite numbers and known categories."""
+    """Return the columns of new rows, which have finite numbers and known categories.
+
+    A model without features ignores the columns of X.
+    """
+    if not features.n:
+        frame = open_frame(X, caller)
+        return np.empty((_length(X) if frame is None else frame.shape[0], 0))
     unknown = UnknownCategories("error")
     values = features.columns(features.read(X, caller), unknown)
     unknown.refuse(features.names, "leave these rows out: such a category has no coefficient")
     Design.of(features).check(core_columns(values))
     return values
+
+
+def _length(rows: Any) -> int:
+    """Return the number of rows of an array or a sequence."""
+    shape = np.shape(rows)
+    if not shape:
+        raise ValueError(
+            "A model without features needs the number of rows: pass an array, a list or a data "
+            f"frame with one row for each; got {short_repr(rows)}."
+        )
+    return int(shape[0])

@@ -44,7 +44,8 @@ class LinearRegression(LinearEstimator):
 covariance_
         The quality of the fit.
     term_names_, standard_errors_, tvalues_, pvalues_
-        The inference about the coefficients, the intercept first; see also `conf_int`.
+        The inference about the coefficients, the intercept first; see also `conf_int`, `t_test`,
+        `f_test` and `confidence_set`.
 
     Notes
     -----
@@ -78,9 +79,10 @@ covariance_
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like or data frame of shape (n_rows, n_features), or None
             Numbers, and categories in the columns that `categorical_features` selects; no missing
-            or infinite values.
+            or infinite values. None: a model of the intercept alone, the mean of y, whose test is
+            ``t_test("intercept", value)``.
         y : array-like of shape (n_rows,)
             The target.
         sample_weight : array-like of shape (n_rows,) or None
@@ -93,6 +95,8 @@ covariance_
         """
         begin = time.perf_counter()
         params = check_parameters(self)
+        if X is None and not params["fit_intercept"]:
+            raise ValueError("X is None, and a model without features needs fit_intercept=True.")
         rows = read_linear(X, y, sample_weight, params, type(self).__name__)
         weight, every = rows.rows.weight, range(len(rows.design))
         reduced = Reduction.of(rows.matrix, rows.rows.y, weight, intercept=params["fit_intercept"])

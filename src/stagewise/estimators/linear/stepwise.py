@@ -146,6 +146,10 @@ class StepwiseRegressor(LinearEstimator):
         self._check_alphas(params)
         if groups is not None and params["criterion"] != "cv":
             raise ValueError("groups was passed, but only criterion='cv' has folds.")
+        if X is None:
+            raise ValueError(
+                "Expected 2D array, got None, which has no features to select. Pass a table."
+            )
         rows = read_linear(X, y, sample_weight, params, type(self).__name__)
         self.seed_ = choose_seed(params["random_state"])
         reduction = self._reduced(rows, slice(None), params)

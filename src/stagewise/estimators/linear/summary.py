@@ -31,7 +31,7 @@ def summary_of(model: Model, fit: LeastSquares, terms: Sequence[str], level: flo
     lines = [
         f"{fit.weight:g} rows, {fit.rank} coefficients, {fit.df:g} residual degrees of freedom",
         f"R²{about} {fit.r2:.4f}, adjusted {fit.adjusted_r2:.4f}, residual error {fit.sigma:.6g}",
-        f"all slopes 0: F({fit.model_df}, {fit.df:g}) = {fit.f:.4g}, {_of_p(fit.f_p)}",
+        *([] if fit.model_df == 0 else [_slopes(fit)]),
         f"log likelihood {fit.log_likelihood:.6g}, AIC {fit.aic:.6g}, BIC {fit.bic:.6g}",
         "",
         *_table(fit, terms, level),
@@ -41,6 +41,11 @@ def summary_of(model: Model, fit: LeastSquares, terms: Sequence[str], level: flo
         listed = ", ".join(f"{name}={level}" for name, level in baselines.items())
         lines += ["", f"baselines, whose coefficient is 0: {listed}"]
     return "\n".join(lines)
+
+
+def _slopes(fit: LeastSquares) -> str:
+    """Return the test that all slopes are 0."""
+    return f"all slopes 0: F({fit.model_df}, {fit.df:g}) = {fit.f:.4g}, {_of_p(fit.f_p)}"
 
 
 def _table(fit: LeastSquares, terms: Sequence[str], level: float) -> list[str]:

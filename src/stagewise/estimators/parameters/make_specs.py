@@ -13,6 +13,7 @@ from stagewise.boosting.dropout import Dropout
 from stagewise.boosting.recipe import Recipe
 from stagewise.boosting.sampling import (
     Bootstrap,
+    FixedSize,
     GossSampling,
     MvsSampling,
     RowFraction,
@@ -89,6 +90,7 @@ def make_sampling(params: Mapping[str, Any]) -> Sampling:
         return MvsSampling(share, sampling.regularization)
     kinds: dict[str, type[Sampling]] = {
         "uniform": RowFraction,
+        "fixed_size": FixedSize,
         "bootstrap": Bootstrap,
         "group": WholeGroups,
     }

@@ -43,6 +43,10 @@ class Importance:
         The importances of each output.
     error, low, high : float64 arrays of shape (n_features,), or None
         Standard errors and confidence limits; None if the kind is not estimated from rows.
+    raw, raw_by_output : float64 arrays like `value` and `by_output`, or None
+        Of importances from splits: before they are scaled. `raw` is the sum of the amounts of
+        all splits, divided by the number of trees, so it is the mean of `raw_by_output` over the
+        outputs. Gains are in the units of the loss.
     """
 
     kind: str
@@ -54,6 +58,8 @@ class Importance:
     error: Vector | None = None
     low: Vector | None = None
     high: Vector | None = None
+    raw: Vector | None = None
+    raw_by_output: Vector | None = None
 
     @property
     def order(self) -> list[int]:
@@ -112,11 +118,12 @@ class Importance:
 
 @dataclass(frozen=True)
 class _Kind:
-    """The amount that a split adds, and the scaling of the sums."""
+    """The amount that a split adds, the scaling of the sums, and whether amounts are gains."""
 
     amount: Callable[[Mapping[str, Any]], Vector]
     scale: Callable[[Vector], Vector]
     unit: str
+    of_gains: bool = False
 
 
 def _relative(total: Vector) -> Vector:
@@ -133,8 +140,8 @@ def _share(total: Vector) -> Vector:
 
 KINDS: Mapping[str, _Kind] = MappingProxyType(
     {
-        "squared_improvement": _Kind(lambda s: s["gain"], _relative, "largest = 100"),
-        "gain": _Kind(lambda s: s["gain"], _share, "share of the total gain"),
+        "squared_improvement": _Kind(lambda s: s["gain"], _relative, "largest = 100", True),
+        "gain": _Kind(lambda s: s["gain"], _share, "share of the total gain", True),
         "splits": _Kind(lambda s: np.ones(len(s["gain"])), lambda t: t, "number of splits"),
         "cover": _Kind(lambda s: s["cover"], _share, "share of the total cover"),
     }
@@ -167,7 +174,17 @@ def split_importance(estimator: Any, kind: str) -> Importance:
     value = rule.scale(totals.sum(axis=0))
     by_output = np.stack([rule.scale(t) for t in totals]) if several else None
     outputs = fitted.outputs("score") if several else ()
-    return Importance(kind, rule.unit, fitted.names, value, outputs, by_output)
+    raw = totals * (learned.gain_unit if rule.of_gains else 1.0) / max(1, learned.ensemble.n_rounds)
+    return Importance(
+        kind,
+        rule.unit,
+        fitted.names,
+        value,
+        outputs,
+        by_output,
+        raw=raw.mean(axis=0),
+        raw_by_output=raw if several else None,
+    )
 
 
 def _totals(model: Model, rule: _Kind) -> Vector:

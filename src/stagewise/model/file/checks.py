@@ -291,7 +291,7 @@ def check_features(kind: Array, cut_start: Array, cuts: Array) -> npt.NDArray[np
     ModelFormatError
         If a kind is unknown, or cuts belong to another kind of feature or are not increasing.
     """
-    if len(kind) == 0 or len(cut_start) != len(kind) + 1 or kind.max() > CATEGORICAL:
+    if len(cut_start) != len(kind) + 1 or kind.max(initial=0) > CATEGORICAL:
         raise ModelFormatError("the kinds of its features are missing or unknown")
     start = check_starts(cut_start, len(cuts), "cuts")
     sizes = np.diff(start)

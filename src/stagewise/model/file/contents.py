@@ -41,6 +41,7 @@ from stagewise.model.file.least_squares import pack_least_squares, unpack_least_
 from stagewise.model.file.sections import (
     CATEGORY_SETS,
     LABELS,
+    LEAST_SQUARES,
     LINEAR_LEAVES,
     MISSING_VALUES,
     NAMES,
@@ -149,12 +150,13 @@ def _pack_targets(targets: tuple[str, ...] | None) -> dict[str, Array]:
 def _pack_features(features: Features) -> dict[str, Array]:
     """Return features as arrays: kinds, concatenated cuts, and concatenated names."""
     kinds = np.array([_kind_of(feature) for feature in features], dtype=np.uint8)
-    cuts = [np.empty(0, np.uint64) if f.cuts is None else f.cuts for f in features]
+    none = np.empty(0, np.uint64)
+    cuts = [none if f.cuts is None else f.cuts for f in features]
     arrays: dict[str, Array] = {
         "feature_kind": kinds,
         "cut_start": _starts(cuts),
         # int64 cuts keep their bits; the kind of the feature gives the type.
-        "cuts": np.concatenate([np.ascontiguousarray(c).view(np.uint64) for c in cuts]),
+        "cuts": np.concatenate([none, *(np.ascontiguousarray(c).view(np.uint64) for c in cuts)]),
     }
     names = [feature.name for feature in features if feature.name is not None]
     if names:
@@ -228,6 +230,8 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
     base = arrays["base"]
     offset, scale = _unpack_scores(arrays, None if classes is None else len(classes))
     features = _unpack_features(arrays)
+    if not features.n and not any(name in arrays for name in LEAST_SQUARES):
+        raise ModelFormatError("it has no features, and only a linear model needs none")
     real = [j for j, feature in enumerate(features) if feature.kind == "real"]
     features = features.with_crosses(unpack_crosses(arrays, real))
     target_encodings = unpack_target_encodings(

@@ -131,6 +131,29 @@ function slider(label, { least, most, step, choice, text = (x) => formatNumber(x
   return h("label", { class: "control wide" }, h("span", {}, label), input, shown);
 }
 
+// ---- theme --------------------------------------------------------------------------------------
+
+/** A button that changes the colour theme; `changed()` is called after it. */
+function themeButton(changed = () => {}) {
+  const themes = ["auto", "light", "dark"];
+  let theme = 0;
+  const toggle = h("button", { type: "button", class: "small", onclick: () => {
+    theme = (theme + 1) % themes.length;
+    if (theme) document.documentElement.dataset.theme = themes[theme];
+    else delete document.documentElement.dataset.theme;
+    toggle.textContent = { auto: "◐ auto", light: "○ light", dark: "● dark" }[themes[theme]];
+    toggle.setAttribute("aria-label", `colour theme: ${themes[theme]}`);
+    changed();
+  }, "aria-label": "colour theme: auto" }, "◐ auto");
+  return toggle;
+}
+
+/** The mark of the library. */
+function brandMark() {
+  return g("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" },
+    g("rect", { class: "bar", x: 2, y: 14, width: 5, height: 8, rx: 1 }), g("rect", { class: "bar", x: 9.5, y: 8, width: 5, height: 14, rx: 1, opacity: 0.75 }), g("rect", { class: "up", x: 17, y: 2, width: 5, height: 20, rx: 1 }));
+}
+
 // ---- tooltip ---------------------------------------------------------------------------------
 
 const tip = h("div", { id: "tip", role: "status", hidden: true });

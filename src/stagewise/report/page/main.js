@@ -98,20 +98,9 @@ const SECTIONS = [
 ];
 
 function navigation(version) {
-  const themes = ["auto", "light", "dark"];
-  let theme = 0;
-  const toggle = h("button", { type: "button", class: "small", onclick: () => {
-    theme = (theme + 1) % themes.length;
-    if (theme) document.documentElement.dataset.theme = themes[theme];
-    else delete document.documentElement.dataset.theme;
-    toggle.textContent = { auto: "◐ auto", light: "○ light", dark: "● dark" }[themes[theme]];
-    toggle.setAttribute("aria-label", `colour theme: ${themes[theme]}`);
-  }, "aria-label": "colour theme: auto" }, "◐ auto");
   const links = SECTIONS.map(([id, title]) => h("a", { href: `#${id}` }, title));
-  const mark = g("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" },
-    g("rect", { class: "bar", x: 2, y: 14, width: 5, height: 8, rx: 1 }), g("rect", { class: "bar", x: 9.5, y: 8, width: 5, height: 14, rx: 1, opacity: 0.75 }), g("rect", { class: "up", x: 17, y: 2, width: 5, height: 20, rx: 1 }));
-  const nav = h("nav", { "aria-label": "Sections" }, h("div", { class: "brand" }, mark, h("span", {}, "Model report")),
-    h("ul", {}, links.map((link) => h("li", {}, link))), toggle, h("div", { class: "foot" }, `stagewise ${version}`));
+  const nav = h("nav", { "aria-label": "Sections" }, h("div", { class: "brand" }, brandMark(), h("span", {}, "Model report")),
+    h("ul", {}, links.map((link) => h("li", {}, link))), themeButton(), h("div", { class: "foot" }, `stagewise ${version}`));
   nav.watch = (sections) => {
     const seen = new Map();
     const observer = new IntersectionObserver((entries) => {

@@ -32,9 +32,11 @@ Vector = npt.NDArray[np.float64]
 class ComponentAdapter:
     """Linear terms of one column each; the model keeps them as trees with linear leaves."""
 
-    max_step = 1.0
-    """Steps are in standard deviations of the target."""
     vector_leaves = False
+
+    def max_step(self, scale: Scale) -> float:
+        """Return a standard deviation of the target: the unit of steps."""
+        return scale.spread
 
     def source(self, table: Any, context: FitContext) -> Any:
         """Return rows as the ensemble reads them."""

@@ -42,8 +42,11 @@ class EstimatorAdapter:
 
     estimator: Any
     resample: bool = False
-    max_step = 0.0
     vector_leaves = False
+
+    def max_step(self, scale: Scale) -> float:
+        """Return 0: steps have no limit."""
+        return 0.0
 
     def source(self, table: Any, context: FitContext) -> Any:
         """Return rows as the terms read them."""

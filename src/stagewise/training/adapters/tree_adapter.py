@@ -37,7 +37,7 @@ class TreeAdapter:
     Attributes
     ----------
     trees : tuple of HistogramTree
-        The rules of the trees, which rounds use in turn; numbers with a unit are in spreads of the
+        The rules of the trees, which rounds use in turn; numbers with a unit are in units of the
         target.
     feature_rules : FeatureRules
         The rules that name features.
@@ -58,10 +58,9 @@ class TreeAdapter:
     linear_l2: float | None = None
     vector_leaves: bool = False
 
-    @property
-    def max_step(self) -> float:
-        """The largest step in spreads of the target; 0: no limit."""
-        return self.trees[0].max_step
+    def max_step(self, scale: Scale) -> float:
+        """Return the largest step, in units of the scaled target; 0: no limit."""
+        return self.trees[0].max_step * scale.unit
 
     def source(self, table: Any, context: FitContext) -> Any:
         """Return rows as the ensemble reads them; linear leaves read a few columns only."""
@@ -124,8 +123,10 @@ class TreeAdapter:
         return replace(
             tree,
             l1=tree.l1 * gradient_unit,
-            min_gain=tree.min_gain * gradient_unit**2,
-            feature_penalty=tuple(price * gradient_unit**2 for price in tree.feature_penalty),
+            min_gain=tree.min_gain * gradient_unit * gradient_unit,  # the square may overflow
+            feature_penalty=tuple(
+                price * gradient_unit * gradient_unit for price in tree.feature_penalty
+            ),
             max_step=0.0 if loss.leaf_quantile is not None else tree.max_step * unit,
         )
 

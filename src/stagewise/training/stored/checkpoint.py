@@ -15,7 +15,10 @@ import numpy.typing as npt
 from stagewise._native import BinLayout, GrownTree
 from stagewise.trees.tree import Tree
 
-__all__ = ["Checkpoints", "Rounds", "binned_tree"]
+__all__ = ["STAGES", "Checkpoints", "Rounds", "binned_tree"]
+
+STAGES = ("search", "model")
+"""The fit that chooses the number of rounds, and that of the model."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +42,7 @@ class Rounds:
 
 
 class Checkpoints(Protocol):
-    """What a fit reports while it runs.
-
-    A stage is "search", the fit that chooses the number of rounds, or "model".
-    """
+    """What keeps the rounds of a fit while it runs, stage by stage; see `STAGES`."""
 
     def load(self, stage: str) -> Rounds | None:
         """Return the rounds of a stage to resume from; None: there are none."""

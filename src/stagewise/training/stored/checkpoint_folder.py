@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Self
 
 from stagewise.model.file.atomic import replace_file
-from stagewise.training.stored.checkpoint import Rounds
+from stagewise.training.stored.checkpoint import STAGES, Rounds
 from stagewise.training.stored.round_records import (
     Record,
     decode_record,
@@ -26,9 +26,8 @@ from stagewise.training.stored.round_records import (
     join_records,
 )
 
-__all__ = ["STAGES", "CheckpointFolder"]
+__all__ = ["CheckpointFolder"]
 
-STAGES = ("search", "model")
 KEY_FILE, LOCK_FILE, ENDING = "checkpoint.json", "checkpoint.lock", ".rounds"
 SECONDS = 5.0
 """The default time between two writes."""
@@ -93,6 +92,11 @@ class CheckpointFolder:
                 file.write()
         self._files[stage].add(rounds)
 
+    @property
+    def n_rounds(self) -> int:
+        """The number of rounds of all stages that were loaded or saved."""
+        return sum(file.n_rounds for file in self._files.values())
+
     def rows_are_stored(self) -> None:
         """Do nothing: the rows are read again when a fit resumes."""
 
@@ -143,7 +147,7 @@ class _RoundFile:
 
     def __init__(self, path: Path, seconds: float) -> None:
         self.path, self._seconds = path, seconds
-        self._n_rounds = 0  # in the file and pending
+        self.n_rounds = 0  # in the file and pending
         self._pending: list[Record] = []
         self._written_at = time.monotonic()
 
@@ -159,14 +163,14 @@ class _RoundFile:
             end, n = end + found[1], n + found[0].n_rounds
         if end < len(data):
             os.truncate(self.path, end)
-        self._n_rounds = n
+        self.n_rounds = n
         return join_records(records) if records else None
 
     def add(self, rounds: Rounds) -> None:
         """Add the rounds that are new; write them if the last write is long ago."""
-        if rounds.n > self._n_rounds:
-            self._pending.append(Record.following(self._n_rounds, rounds))
-            self._n_rounds = rounds.n
+        if rounds.n > self.n_rounds:
+            self._pending.append(Record.following(self.n_rounds, rounds))
+            self.n_rounds = rounds.n
         if time.monotonic() - self._written_at >= self._seconds:
             self.write()
 

@@ -17,9 +17,10 @@ from stagewise.training.stored.dataset_rows import DatasetRows
 from stagewise.training.stored.placement import BLOCK_ROWS, Segment
 from stagewise.training.stored.spool import Spool
 
-__all__ = ["fill_store", "fill_weights"]
+__all__ = ["Append", "fill_store", "fill_weights"]
 
 Array = npt.NDArray[Any]
+Append = Callable[[Any, npt.NDArray[np.uint32] | None, int], Any]
 
 TARGET_ROWS = 1 << 16
 """The rows whose targets are read at once."""
@@ -38,6 +39,7 @@ def fill_store(
     rows: DatasetRows,
     layout: BinLayout,
     scale: Callable[[Array], Array],
+    append: Append,
     workers: Workers,
 ) -> None:
     """Write the rows of all ranks to their stores; weights only if they are not all 1.
@@ -52,6 +54,9 @@ def fill_store(
         How values become codes.
     scale : callable
         Returns targets in the units of the loss.
+    append : callable
+        Appends the columns that are computed from those of a batch; it also gets which of its rows
+        are stored (None: all), and the first of these, among the rows that this rank reads.
     workers : Workers
         The threads.
     """
@@ -59,7 +64,7 @@ def fill_store(
     filler.write_targets(scale)
     if rows.target.weight is not None:
         filler.write_weights(None)
-    filler.write_codes(layout, workers)
+    filler.write_codes(layout, append, workers)
     filler.send()
 
 
@@ -106,9 +111,10 @@ class _Filler:
             first = segment.begin - begin
             self._write(segment, field, values[first : first + segment.n])
 
-    def write_codes(self, layout: BinLayout, workers: Workers) -> None:
+    def write_codes(self, layout: BinLayout, append: Append, workers: Workers) -> None:
         first = 0
-        for columns, present in self.rows.columns():
+        for batch, present in self.rows.columns():
+            columns = append(batch, present, first)
             n = columns.n_rows if present is None else len(present)
             for segment in self.placement.segments(first, n):
                 rows = np.arange(segment.n, dtype=np.uint32) + np.uint32(segment.begin - first)

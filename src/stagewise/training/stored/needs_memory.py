@@ -1,22 +1,32 @@
-"""Fits of datasets that need all rows in memory: the rows are read, if they fit."""
+"""Which fits of datasets need all rows in memory; the rows are then read, if they fit."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from stagewise.boosting import responses
+from stagewise.boosting.steps import step_for
+from stagewise.boosting.stored_sampling import can_draw_stored_rows
 from stagewise.cluster.peers import Peers
 from stagewise.datasets.dataset import Dataset
 from stagewise.datasets.memory import format_bytes
 from stagewise.errors import InvalidParameterError
+from stagewise.losses import Loss
+from stagewise.training.adapters.tree_adapter import TreeAdapter
 from stagewise.training.reading.training_data import FitArguments
+from stagewise.training.specs import BoostingSpec
 from stagewise.training.stored.gather_rows import gather_rows, split_table
 
-__all__ = ["NeedsRowsInMemoryError", "rows_in_memory"]
+__all__ = ["NeedsRowsInMemoryError", "rows_in_memory", "unsupported_part"]
 
 ROW_BYTES = 64
 """The bytes of a row besides its values and their codes: scores, gradients, lists of rows."""
 CODE_BYTES = 2
 """The bytes of a code, at most."""
+SYMMETRIC = (
+    "grow_policy='symmetric' (which n_estimators='auto' has with validation rows or "
+    "early_stopping=True; set grow_policy='best_first')"
+)
 
 
 class NeedsRowsInMemoryError(Exception):
@@ -37,6 +47,26 @@ class NeedsRowsInMemoryError(Exception):
     def anew(self) -> NeedsRowsInMemoryError:
         """Return a new exception with the same reason, which was not raised."""
         return NeedsRowsInMemoryError(self.what, self.remedy)
+
+
+def unsupported_part(spec: BoostingSpec, loss: Loss) -> str | None:
+    """Return the first part of a specification that needs rows in memory; None: there is none."""
+    recipe, learner = spec.recipe, spec.learner
+    if not isinstance(learner, TreeAdapter):
+        return "a learner other than trees"
+    unsupported = {
+        f"the method ({recipe.step_name})": recipe.response is not responses.newton
+        or recipe.step is not step_for,
+        f"loss={loss.name!r}": loss.kernel is None or loss.leaf_quantile is not None,
+        "split other than 'histogram'": learner.split != "histogram",
+        "leaves='linear'": learner.linear_l2 is not None,
+        "leaves='vector'": learner.vector_leaves,
+        SYMMETRIC: any(tree.grow_policy == "symmetric" for tree in learner.trees),
+        f"sampling, {recipe.sampling.description}": not can_draw_stored_rows(recipe.sampling),
+        "dropout": recipe.dropout.rate > 0,
+        "oob_score=True": recipe.out_of_bag,
+    }
+    return next((what for what, is_used in unsupported.items() if is_used), None)
 
 
 def rows_in_memory(

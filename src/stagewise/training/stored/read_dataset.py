@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,28 +22,12 @@ from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.specs import HoldOutSpec
 from stagewise.training.stored.dataset_rows import DatasetRows, learn_features
 from stagewise.training.stored.dataset_target import DatasetTarget
-from stagewise.training.stored.held_out import DividedRows, hold_out
+from stagewise.training.stored.hold_out import DatasetFold, DividedRows, hold_out
 from stagewise.training.stored.target_pass import read_dataset_target
 
-__all__ = ["DatasetFold", "DatasetTrainingData", "check_dataset_arguments", "read_training_dataset"]
+__all__ = ["DatasetTrainingData", "check_dataset_arguments", "read_training_dataset"]
 
 Indices = npt.NDArray[np.uint32]
-
-
-@dataclass(frozen=True)
-class DatasetFold:
-    """The fold that chooses the number of rounds.
-
-    Attributes
-    ----------
-    learned : DatasetTarget
-        The training rows that the model of the fold is fitted to.
-    held : DatasetRows
-        The training rows that it holds out.
-    """
-
-    learned: DatasetTarget
-    held: DatasetRows
 
 
 @dataclass(frozen=True)
@@ -61,9 +45,7 @@ class DatasetTrainingData(TrainingData):
     @property
     def fold_sizes(self) -> list[FoldSizes]:
         """The sizes of the fold; empty: there is none."""
-        if self.fold is None:
-            return []
-        return [FoldSizes(self.fold.learned.n_rows, self.fold.held.n_rows)]
+        return [] if self.fold is None else [self.fold.sizes]
 
 
 def read_training_dataset(
@@ -115,13 +97,13 @@ def read_training_dataset(
     features, sample = learn_features(dataset, rows.train, reader, seed)
     parts = _Reading(dataset, reader, features)
     train = DatasetRows(dataset, rows.train, parts.training, sample)
-    fold = None
-    if rows.learned is not None and rows.held is not None:
-        fold = DatasetFold(rows.learned, DatasetRows(dataset, rows.held, parts.training))
-    valid = None
+    fold, valid = rows.fold, None
+    if fold is not None:
+        held: Any = fold.held
+        fold = replace(fold, held=DatasetRows(dataset, held, parts.training))
     if arguments.X_val is not None:
         valid = parts.validation_rows(arguments.X_val, rows.train, check_target)
-    elif rows.held is not None and fold is None:
+    elif rows.held is not None:
         valid = DatasetRows(dataset, rows.held, parts.held_out)
     return DatasetTrainingData(
         features,

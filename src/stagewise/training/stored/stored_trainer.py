@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -28,27 +28,33 @@ from stagewise.boosting.stored_rows import (
     StoredTreeLearner,
 )
 from stagewise.boosting.stored_sampling import StoredSampling, draws_by_importance
-from stagewise.data import TargetScale
+from stagewise.data import Features, TargetScale
 from stagewise.exact_sums import mean_of_blocks
 from stagewise.losses import Loss
 from stagewise.training.fit_report import warn_if_constant
 from stagewise.training.preparation import choose_rounds, make_monitor, scale_target
+from stagewise.training.reading.folds import MANY_ROWS
 from stagewise.training.results import FitResult
 from stagewise.training.specs import BoostingSpec, FitContext
 from stagewise.training.stored.checkpoint import Rounds, binned_tree
-from stagewise.training.stored.dataset_rows import DatasetRows
+from stagewise.training.stored.coding import Coding, ConstantFeatures
+from stagewise.training.stored.dataset_encoder import DatasetEncoder
+from stagewise.training.stored.dataset_rows import Codings, DatasetRows
 from stagewise.training.stored.dataset_target import DatasetTarget
-from stagewise.training.stored.fill_store import fill_store, fill_weights
+from stagewise.training.stored.fill_store import Append, fill_store, fill_weights
+from stagewise.training.stored.hold_out import DatasetFold
 from stagewise.training.stored.needs_memory import NeedsRowsInMemoryError
-from stagewise.training.stored.read_dataset import DatasetFold, DatasetTrainingData
-from stagewise.training.target_encoder import chosen_encoding
+from stagewise.training.stored.read_dataset import DatasetTrainingData
+from stagewise.training.target_encoder import TargetEncoder, single_sources
 
 __all__ = ["train_stored"]
 
 Vector = npt.NDArray[np.float64]
 
-CHUNK_ROWS = 1 << 16
-LEAST_CHUNK_ROWS = 1 << 10
+MOST_CHUNK_ROWS, LEAST_CHUNK_ROWS = 1 << 16, 1 << 10
+CHUNK_BYTES, CACHED_CHUNK_ROWS = 1 << 19, 1 << 12
+"""The codes of a chunk stay in a second-level cache: it has at most this many bytes of them, unless
+it has so few rows."""
 
 
 def train_stored(
@@ -59,48 +65,9 @@ def train_stored(
     Raises
     ------
     NeedsRowsInMemoryError
-        If categories must be target-encoded.
+        If categories must be target-encoded in a way that needs all rows.
     """
-    if chosen_encoding(spec.category_encoding, data.features, loss.n_outputs) == "target":
-        raise NeedsRowsInMemoryError(
-            "target encoding of categories", "set category_encoding='sets'"
-        )
     return _StoredTrainer(spec, loss, data, context).train()
-
-
-@dataclass(frozen=True)
-class ConstantFeatures:
-    """Which features have one value only, of rows that are not in memory.
-
-    Parameters
-    ----------
-    layout : BinLayout
-        The bins of the features.
-    has_values : bool array
-        Whether each feature has a value that is not missing.
-    """
-
-    layout: BinLayout
-    has_values: npt.NDArray[np.bool_]
-
-    @property
-    def n_features(self) -> int:
-        """The number of features."""
-        return self.layout.n_features
-
-    def value_bins(self, feature: int) -> int:
-        """Return the number of bins, without that of missing values."""
-        return self.layout.value_bins(feature)
-
-    def has_missing(self, feature: int) -> bool:
-        """Return whether a feature has missing values."""
-        return self.layout.has_missing(feature)
-
-    def is_constant(self, feature: int) -> bool:
-        """Return whether all rows are in one bin; that of missing values counts."""
-        if not self.has_values[feature]:
-            return True
-        return self.value_bins(feature) <= 1 and not self.has_missing(feature)
 
 
 class _StoredTrainer:
@@ -118,31 +85,44 @@ class _StoredTrainer:
         )
 
     def train(self) -> FitResult:
-        data, features = self.data, self.data.features
+        data, fold = self.data, self.data.fold
+        self.encoder = self._encoder()
+        codings = self._codings()
+        coding = self._coding(codings, None)
         low, high = self._target_range()
-        layout = self._layout()
         sample = self.train_rows.sample
         assert sample is not None
         constant, missing = warn_if_constant(
-            ConstantFeatures(layout, sample.has_values),
-            features,
+            ConstantFeatures(coding.layout, sample.has_values),
+            coding.features,
             np.array([low, high]),
             data.classes,
         )
-        rows, held = self._fill_stores(layout)
         choice, search = None, None
-        if data.fold is not None and held is not None:
-            search = self._search(data.fold, rows, held)
+        if fold is None:
+            valid: Any = data.valid
+            rows, held = self._fill_stores(coding, valid)
+        else:
+            of_fold = coding if self.encoder is None else self._coding(codings, fold.learned)
+            held_out: Any = fold.held
+            rows, held = self._fill_stores(of_fold, held_out, reweighted=True)
+            assert held is not None
+            search = self._search(fold, of_fold, rows, held)
+            held = None
+            if of_fold is not coding:
+                del rows
+                rows, _ = self._fill_stores(coding, None)
             choice = choose_rounds(self.spec.hold_out, data, search)
             stopping = replace(self.spec.stopping, n_estimators=choice.rounds)
-            self.spec, held = replace(self.spec, stopping=stopping), None
-        ensemble = self.learner.new_ensemble(features, self._base())
-        monitor = self._boost("model", ensemble, rows, held)
+            self.spec = replace(self.spec, stopping=stopping)
+        self._finish_reading()
+        ensemble = self.learner.new_ensemble(coding.features, self._base())
+        monitor = self._boost("model", coding, ensemble, rows, held)
         if search is not None:
             monitor.valid_loss = search.valid_loss
             monitor.stop_reason = monitor.stop_reason or search.stop_reason
         return FitResult(
-            self.learner.model(self.loss, data, features, ensemble, self.scale, monitor),
+            self.learner.model(self.loss, data, coding.features, ensemble, self.scale, monitor),
             monitor.stop_reason,
             monitor.last_round,
             monitor.ended,
@@ -152,15 +132,18 @@ class _StoredTrainer:
             chosen=choice,
         )
 
-    def _search(self, fold: DatasetFold, rows: StoredRows, held: StoredRows) -> Monitor:
+    def _search(
+        self, fold: DatasetFold, coding: Coding, rows: StoredRows, held: StoredRows
+    ) -> Monitor:
         """Boost the model of the fold: its rows have their weights, and the others weight 0."""
         target, learned, store = self.train_rows.target, fold.learned, rows.table.store
         assert learned.row_parts is not None
         fill_weights(store, self.train_rows, target.flags(learned.row_parts))
         total, whole = learned.total_weight()
         table = replace(rows.table, total_weight=total, whole_weights=whole, has_absent_rows=True)
-        ensemble = self.learner.new_ensemble(self.data.features, self._fold_base(learned))
-        monitor = self._boost("search", ensemble, replace(rows, table=table), held, folds=1)
+        ensemble = self.learner.new_ensemble(coding.features, self._fold_base(learned))
+        stored = replace(rows, table=table)
+        monitor = self._boost("search", coding, ensemble, stored, held, folds=1)
         if target.weight is None:
             store.drop_weights()
         else:
@@ -174,15 +157,50 @@ class _StoredTrainer:
         low, high = min(low for low, _ in blocks), max(high for _, high in blocks)
         return float(low), float(high)
 
-    def _layout(self) -> BinLayout:
+    def _encoder(self) -> DatasetEncoder | None:
+        """Return the target encoder; None: there are no target encodings."""
+        spec, loss, context, rows = self.spec, self.loss, self.context, self.train_rows
+        alone = single_sources(spec.category_encoding, self.data.features, loss.n_outputs)
+        if not alone:
+            return None
+        if spec.n_orderings > 1 or rows.n_rows <= MANY_ROWS:
+            few = f" with at most {MANY_ROWS:,} rows"
+            raise NeedsRowsInMemoryError(
+                f"target encoding{few if spec.n_orderings == 1 else ' with several orders'}",
+                "set category_encoding='sets'",
+            )
+        return DatasetEncoder.choose(
+            TargetEncoder(context.workers, loss, context.seed),
+            alone,
+            rows,
+            self.data.features,
+            partial(scale_target, loss, self.scale),
+            self._best_constant(rows.target),
+            self.learner.max_bins,
+        )
+
+    def _codings(self) -> Codings:
+        """Return the coding of each feature."""
         sample = self.train_rows.sample
         assert sample is not None
         codings = sample.codings(
             self.context.workers, self.data.features, self.learner.max_bins, self.context.seed
         )
-        self.codings = codings
         sample.release()
-        return BinLayout(codings, sample.has_missing.astype(int).tolist())
+        return codings
+
+    def _coding(self, codings: Codings, learned: DatasetTarget | None) -> Coding:
+        """Return how rows become codes; target encodings are those of some rows (None: all)."""
+        features, sample, encoded = self.data.features, self.train_rows.sample, None
+        assert sample is not None
+        missing = sample.has_missing.astype(int).tolist()
+        if self.encoder is not None:
+            target = self.train_rows.target if learned is None else learned
+            encoded = self.encoder.learn(learned, self._best_constant(target))
+            features = features.with_target_encodings(encoded.fitted.encodings())
+            codings = [*codings, *encoded.cuts]
+            missing += [0] * len(encoded.cuts)
+        return Coding(features, codings, BinLayout(codings, missing), encoded)
 
     def _base(self) -> Vector:
         """Return the scores before the first round."""
@@ -207,27 +225,42 @@ class _StoredTrainer:
         mean = mean_of_blocks(blocks, self.context.peers)
         return loss.checked_best_constant(np.array([mean]), None)
 
-    def _fill_stores(self, layout: BinLayout) -> tuple[StoredRows, StoredRows | None]:
-        """Return the training rows and the held-out or validation rows in stores."""
+    def _fill_stores(
+        self, coding: Coding, others: DatasetRows | None, *, reweighted: bool = False
+    ) -> tuple[StoredRows, StoredRows | None]:
+        """Return the training rows and the held-out or validation rows in stores.
+
+        With `reweighted`, the training rows get other weights later.
+        """
+        layout, target = coding.layout, self.train_rows.target
         memory = self.train_rows.dataset.memory_bytes()
         memory = max(memory // 2, memory - self._histogram_bytes(layout))
-        fold = self.data.fold
-        held: Any = self.data.valid if fold is None else fold.held
-        n = self.train_rows.target.placement.n_stored
-        n_held = 0 if held is None else held.target.placement.n_stored
-        share = n / max(1, n + n_held)
-        weighted = self.train_rows.target.weight is not None or fold is not None
+        n, n_others = target.placement.n_stored, 0
+        if others is not None:
+            n_others = others.target.placement.n_stored
+        share = n / max(1, n + n_others)
+        weighted = target.weight is not None or reweighted
         rows = self._store(
-            self.train_rows, layout, int(memory * share), grows=True, weighted=weighted
+            self.train_rows,
+            layout,
+            coding.append,
+            int(memory * share),
+            grows=True,
+            weighted=weighted,
         )
-        others = None
-        if held is not None:
-            # Other rows may have missing values where the training rows have none.
-            everywhere = BinLayout(self.codings, [1] * layout.n_features)
-            weighted, rest = held.target.weight is not None, int(memory * (1 - share))
-            others = self._store(held, everywhere, rest, grows=False, weighted=weighted)
-        self._finish_reading()
-        return rows, others
+        if others is None:
+            return rows, None
+        # Other rows may have missing values where the training rows have none.
+        everywhere = BinLayout(coding.codings, [1] * layout.n_features)
+        held = self._store(
+            others,
+            everywhere,
+            coding.append_to_others,
+            int(memory * (1 - share)),
+            grows=False,
+            weighted=others.target.weight is not None,
+        )
+        return rows, held
 
     def _histogram_bytes(self, layout: BinLayout) -> int:
         """Return the memory of the histograms of a tree, of all its leaves and of the threads."""
@@ -245,7 +278,14 @@ class _StoredTrainer:
         return int(8 * bins * (leaves + LEAVES_PER_PASS * threads))
 
     def _store(
-        self, rows: DatasetRows, layout: BinLayout, memory: int, *, grows: bool, weighted: bool
+        self,
+        rows: DatasetRows,
+        layout: BinLayout,
+        append: Append,
+        memory: int,
+        *,
+        grows: bool,
+        weighted: bool,
     ) -> StoredRows:
         """Return the rows in a store."""
         workers, target = self.context.workers, rows.target
@@ -261,7 +301,9 @@ class _StoredTrainer:
             8 if grows and draws_by_importance(sampling) else 0,
             4 if grows and sampling.multiplies else 0,
         ]
-        chunk = CHUNK_ROWS
+        chunk = MOST_CHUNK_ROWS
+        while chunk > CACHED_CHUNK_ROWS and chunk * layout.row_bytes > CHUNK_BYTES:
+            chunk //= 2
         while chunk > LEAST_CHUNK_ROWS and 8 * workers.threads * chunk * sum(widths) > memory:
             chunk //= 2
         memory = max(memory, workers.threads * chunk * sum(widths))  # a chunk for every thread
@@ -277,7 +319,7 @@ class _StoredTrainer:
             placement.blocks,
         )
         scale = partial(scale_target, self.loss, self.scale)
-        fill_store(store, rows, layout, scale, workers)
+        fill_store(store, rows, layout, scale, append, workers)
         total, whole = target.total_weight()
         table = StoredTable(store, layout, whole, total, self.context.peers)
         return StoredRows(table, placement.n_stored)
@@ -308,25 +350,25 @@ class _StoredTrainer:
                 table.store.add_tree(workers, table.layout, grown, value, output)
         return rounds
 
-    def _recipe(self, table: StoredTable) -> BoundRecipe:
+    def _recipe(self, features: Features, table: StoredTable) -> BoundRecipe:
         """Return the recipe of this fit: the store draws the rows of a round."""
         recipe, loss = self.spec.recipe, self.loss
-        unit = 1.0 if loss.degree is None else self.scale.spread
-        rules = self.learner.learner(self.data.features, loss, unit, ()).rules
+        rules = self.learner.learner(features, loss, self.scale.unit, ()).rules
         sampling = recipe.sampling
         share = sampling.share if isinstance(sampling, RowFraction) else 1.0
         return BoundRecipe(
             replace(recipe, sampling=StoredSampling(sampling, table)),  # type: ignore[arg-type]
             loss,
             StoredTreeLearner(rules, share, sampling.multiplies),  # type: ignore[arg-type]
-            recipe.step(loss, self.learner.max_step * unit),
+            recipe.step(loss, self.learner.max_step(self.scale)),
             joint=False,
-            unit=unit,
+            spread=self.scale.spread,
         )
 
     def _boost(
         self,
         stage: str,
+        coding: Coding,
         ensemble: Any,
         rows: StoredRows,
         valid: StoredRows | None,
@@ -354,10 +396,8 @@ class _StoredTrainer:
         )
         last = 0 if self.data.one_class else stopping.n_estimators
         try:
-            context = self.context
-            fit = Boosting(
-                self._recipe(rows.table), ensemble, rows, valid, context.workers, context.seed
-            )
+            recipe, context = self._recipe(coding.features, rows.table), self.context
+            fit = Boosting(recipe, ensemble, rows, valid, context.workers, context.seed)
             boost([fit], range(before.n, last), monitor)
         finally:
             monitor.close()

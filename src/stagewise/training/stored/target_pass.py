@@ -148,7 +148,8 @@ class _Labels:
     def _refuse_unknown(self, classes: npt.NDArray[Any]) -> None:
         if self._known is None:
             return
-        unknown = [label for label in classes.tolist() if label not in set(self._known.tolist())]
+        known = set(self._known.tolist())
+        unknown = [label for label in classes.tolist() if label not in known]
         if unknown:
             raise ValueError(
                 f"The target has the label {unknown[0]!r}, which the training rows do not have "

@@ -1,4 +1,4 @@
-"""A source whose passes are reported while they are read."""
+"""A source that reports the progress of its passes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from stagewise.datasets.batch import Batch
 if TYPE_CHECKING:
     from stagewise.datasets.dataset import Source
 
-__all__ = ["WatchedSource"]
+__all__ = ["ProgressSource"]
 
 
-class WatchedSource:
+class ProgressSource:
     """The rows of another source; see `Source`.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Held-out rows of a dataset: the same rows as of a table in memory.
+"""The division of the rows of a dataset: the held-out rows are those of a table in memory.
 
 Every row is drawn by a hash of its number, so a rank divides the rows that it reads by itself;
 only counts, the largest hashes and the rows of rare classes are merged.
@@ -24,14 +24,36 @@ from stagewise.training.reading.folds import (
     signs,
 )
 from stagewise.training.specs import HoldOutSpec
+from stagewise.training.stored.dataset_rows import DatasetRows
 from stagewise.training.stored.dataset_target import DatasetTarget
 from stagewise.training.stored.needs_memory import NeedsRowsInMemoryError
 from stagewise.training.stored.row_parts import HELD, LEARNED, OTHER, RowParts
 
-__all__ = ["DividedRows", "hold_out"]
+__all__ = ["DatasetFold", "DividedRows", "hold_out"]
 
 Vector = npt.NDArray[np.float64]
 Parts = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class DatasetFold:
+    """The fold that chooses the number of rounds.
+
+    Attributes
+    ----------
+    learned : DatasetTarget
+        The training rows that the model of the fold is fitted to.
+    held : DatasetTarget or DatasetRows
+        The training rows that it holds out, before and after the features are known.
+    """
+
+    learned: DatasetTarget
+    held: DatasetTarget | DatasetRows
+
+    @property
+    def sizes(self) -> FoldSizes:
+        """The numbers of rows."""
+        return FoldSizes(self.learned.n_rows, self.held.n_rows)
 
 
 @dataclass(frozen=True)
@@ -43,22 +65,14 @@ class DividedRows:
     train : DatasetTarget
         The rows that the model is fitted to.
     held : DatasetTarget or None
-        The rows that choose the number of rounds; None: no row is held out.
-    learned : DatasetTarget or None
-        With a fold, those training rows that the model of the fold is fitted to. Its held-out rows
-        are training rows, too.
+        Other rows, which stop the fit; None: there are none.
+    fold : DatasetFold or None
+        A division of the training rows, which chooses the number of rounds; None: there is none.
     """
 
     train: DatasetTarget
     held: DatasetTarget | None = None
-    learned: DatasetTarget | None = None
-
-    @property
-    def fold_sizes(self) -> list[FoldSizes]:
-        """The sizes of the fold; empty: there is none."""
-        if self.learned is None or self.held is None:
-            return []
-        return [FoldSizes(self.learned.n_rows, self.held.n_rows)]
+    fold: DatasetFold | None = None
 
 
 def hold_out(target: DatasetTarget, spec: HoldOutSpec, seed: int) -> DividedRows:
@@ -100,7 +114,7 @@ def hold_out(target: DatasetTarget, spec: HoldOutSpec, seed: int) -> DividedRows
         return DividedRows(target)
     of_rows = target.divide(part_of)
     held, learned = (target.part(RowParts(of_rows, (part,))) for part in (HELD, LEARNED))
-    return DividedRows(target, held, learned)
+    return DividedRows(target, fold=DatasetFold(learned, held))
 
 
 class _Draws:

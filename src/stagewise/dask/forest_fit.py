@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from stagewise.cluster.exchange import Exchange
 from stagewise.cluster.peers import Peers
 from stagewise.dask.partition_fit import PartitionFit
 from stagewise.dask.shard import Shard
 from stagewise.datasets.dataset import Dataset
-from stagewise.datasets.memory import available_memory
+from stagewise.datasets.memory import format_bytes
 from stagewise.training.reading.training_data import FitArguments
-from stagewise.training.stored.gather_rows import WHOLE, gather_rows, split_table
+from stagewise.training.stored.gather_rows import gather_rows, split_table
 
-__all__ = ["GatheredFit"]
-
-GIGABYTE = 10**9
+__all__ = ["ForestFit"]
 
 
 @dataclass(frozen=True)
-class GatheredFit(PartitionFit):
+class ForestFit(PartitionFit):
     """The fit of a forest to partitions, on one of several ranks; see `PartitionFit`.
 
     The trees do not depend on each other, so the ranks share the trees and not the rows.
@@ -28,7 +28,7 @@ class GatheredFit(PartitionFit):
     def read(self, exchange: Exchange, shard: Shard) -> tuple[FitArguments, None]:
         """Return the rows of all ranks, in row order, as arguments of `fit`."""
         peers, datasets = Peers(exchange), self.datasets(exchange, shard)
-        _check_memory(sum(_n_bytes(dataset) for dataset in datasets), shard, peers)
+        _check_memory(datasets, peers)
         tables = [gather_rows(dataset, peers, everywhere=True) for dataset in datasets]
         shard.release()
         parts = [
@@ -41,18 +41,18 @@ class GatheredFit(PartitionFit):
 
 def _n_bytes(dataset: Dataset) -> int:
     """Return the size of the partitions of this rank."""
-    batches = dataset.source.batches(dataset.columns, WHOLE)
-    return sum(batch.table.nbytes for batch in batches)
+    source: Any = dataset.source
+    return int(source.n_bytes)
 
 
-def _check_memory(n_bytes: int, shard: Shard, peers: Peers) -> None:
+def _check_memory(datasets: Sequence[Dataset], peers: Peers) -> None:
     """Raise on all ranks if the rows of all ranks do not fit into the memory of one."""
-    limit = available_memory() // 2 if shard.memory_limit is None else shard.memory_limit
-    sizes, limits = zip(*peers.gather((n_bytes, limit)), strict=True)
+    n_bytes = sum(_n_bytes(dataset) for dataset in datasets)
+    sizes, limits = zip(*peers.gather((n_bytes, datasets[0].limit())), strict=True)
     if sum(sizes) > min(limits):
         raise MemoryError(
-            f"A forest needs all rows on every worker: they have {sum(sizes) / GIGABYTE:.3g} GB, "
-            f"and a worker has {min(limits) / GIGABYTE:.3g} GB for them, half of its memory limit. "
+            f"A forest needs all rows on every worker: they have {format_bytes(sum(sizes))}, and "
+            f"a worker has {format_bytes(min(limits))} for them, half of its memory limit. "
             "Use workers with more memory, fewer columns, or smaller types such as float32; "
             "stagewise.dask.GradientBoosting… divides the rows among the workers."
         )

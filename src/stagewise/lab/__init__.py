@@ -1,0 +1,1 @@
+"""The lab: a page on which students learn boosting."""
