@@ -95,6 +95,11 @@ RULE_CASES = {
         (0, 1, -3, 1.5, True, None, "5", [], [1, 2, 3], [(1, 2, 3)], object, math.inf),
         ((2, 2), (np.int8(5), 5), (PAIR, PAIR)),
     ),
+    "a start": RuleCase(
+        rules.start,
+        (None, "median", "", [], [[1.0]], ["a"], True, math.nan, [1.0, math.inf], object),
+        (("mean", "mean"), (2, (2.0,)), ([1, 2.5], (1.0, 2.5)), (np.float32(0.5), (0.5,))),
+    ),
     "a seed": RuleCase(
         rules.seed,
         (-1, 2**64, 1.5, True, "seed", [1], math.nan),

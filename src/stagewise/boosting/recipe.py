@@ -26,6 +26,7 @@ from stagewise.boosting.steps import (
     symmetric,
     votes,
 )
+from stagewise.errors import InvalidParameterError
 from stagewise.learners.learner import Learner
 from stagewise.losses import Loss
 
@@ -36,10 +37,17 @@ __all__ = [
     "GRADIENT",
     "NEWTON",
     "REAL",
+    "ZERO",
     "BoundRecipe",
     "Recipe",
     "logit_boost",
 ]
+
+
+Vector = npt.NDArray[np.float64]
+
+ZERO = (0.0,)
+"""F starts at 0."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +63,9 @@ class Recipe:
     step : callable
         Takes the loss and the largest step (0: no limit) and returns the step; see
         `stagewise.boosting.steps`.
-    from_zero : bool
-        Whether F starts at 0 rather than at the best constant.
+    start : tuple of float or None
+        F before the first round, in the units of the target: one number for all outputs, or one for
+        each. None: the best constant of the loss.
     learning_rate : float
         ν.
     sampling : Sampling
@@ -70,11 +79,23 @@ class Recipe:
     step_name: str
     response: Response
     step: Callable[[Loss, float], Step]
-    from_zero: bool = False
+    start: tuple[float, ...] | None = None
     learning_rate: float = 0.1
     sampling: Sampling = field(default_factory=RowFraction)
     dropout: Dropout = field(default_factory=Dropout)
     out_of_bag: bool = False
+
+    def start_of(self, loss: Loss) -> Vector | None:
+        """Return F before the first round, a number per output; None: the best constant."""
+        if self.start is None:
+            return None
+        if len(self.start) not in (1, loss.n_outputs):
+            raise InvalidParameterError(
+                f"The parameter 'init' has {len(self.start)} numbers, but the model has "
+                f"{loss.n_outputs} score{'' if loss.n_outputs == 1 else 's'} per row. Pass one "
+                "number, or one for each score."
+            )
+        return np.resize(np.array(self.start), loss.n_outputs)
 
     def describe(self, loss: Loss) -> str:
         """Return the names of the response and of the step."""
@@ -124,15 +145,13 @@ GRADIENT = Recipe(
 )
 """Trees of the negative gradient, then the optimum of every region (Friedman 2001)."""
 
-GENTLE = Recipe("Newton steps", responses.newton, lambda loss, max_step: newton, from_zero=True)
+GENTLE = Recipe("Newton steps", responses.newton, lambda loss, max_step: newton, start=ZERO)
 """Weighted means of the response instead of log odds (FHT 2000, Algorithm 4)."""
 
-DISCRETE = Recipe("votes", responses.classes, lambda loss, max_step: votes, from_zero=True)
+DISCRETE = Recipe("votes", responses.classes, lambda loss, max_step: votes, start=ZERO)
 """Classification trees that vote (Freund & Schapire 1997, AdaBoost.M1; SAMME for K classes)."""
 
-REAL = Recipe(
-    "log odds of leaves", responses.classes, lambda loss, max_step: log_odds, from_zero=True
-)
+REAL = Recipe("log odds of leaves", responses.classes, lambda loss, max_step: log_odds, start=ZERO)
 """Classification trees with log odds as values (FHT 2000, Algorithm 2; SAMME.R for K classes)."""
 
 
@@ -143,5 +162,5 @@ BY_RESPONSE: Mapping[str, Recipe] = MappingProxyType({"newton": NEWTON, "gradien
 def logit_boost(z_max: float) -> Recipe:
     """Return LogitBoost with working responses of at most `z_max` (FHT 2000, Algorithms 3, 6)."""
     return Recipe(
-        "Newton steps", responses.working(z_max), lambda loss, max_step: symmetric, from_zero=True
+        "Newton steps", responses.working(z_max), lambda loss, max_step: symmetric, start=ZERO
     )

@@ -31,6 +31,11 @@ class GradientBoostingClassifier(
     loss : {"log_loss", "exponential"} or Loss, default="log_loss"
         The loss to minimise: the deviance, or AdaBoost's exponential loss, both for two or for more
         classes; or an object derived from `stagewise.losses.Loss` whose `mean` are probabilities.
+    init : {"mean", "zero"}, float, sequence of floats or estimator, default="mean"
+        F before the first round. "mean": the best constant of the loss, such as the log odds of the
+        classes. "zero": 0, all classes have the same probability. A number: this score, as of
+        `decision_function`; or one for each class. An estimator with `predict_proba`: the scores of
+        its probabilities; see `GradientBoostingRegressor`.
     n_estimators : int or "auto", default="auto"
         The largest number of rounds. A round is one tree; with more than two classes it is one tree
         for each, unless leaves="vector". "auto": held-out rows choose it; see
@@ -78,6 +83,7 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
         self,
         *,
         loss: Any = "log_loss",
+        init: Any = "mean",
         response: str = "newton",
         learning_rate: float | str = "auto",
         n_estimators: int | str = "auto",
@@ -119,6 +125,7 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
         class_weight: Any = None,
     ) -> None:
         self.loss = loss
+        self.init = init
         self.response = response
         self.learning_rate = learning_rate
         self.n_estimators = n_estimators

@@ -35,6 +35,12 @@ class GradientBoostingRegressor(
         The loss to minimise: "squared_error", "absolute_error", "huber" or "quantile"; for targets
         that are never negative "poisson", "gamma" or "tweedie" (these predict e^F); or an object of
         `stagewise.losses`, such as `Tweedie(power=1.2)`, or derived from `Loss`.
+    init : {"mean", "zero"}, float, sequence of floats or estimator, default="mean"
+        F before the first round. "mean": the best constant of the loss, which is the mean of y for
+        squared error. "zero": 0, as in Algorithm 10.2 of *The Elements of Statistical Learning*. A
+        number: this score, before the link; or one for each score. An estimator: its predictions,
+        after it is fitted to the same rows (in folds, to theirs); such models are pickled, and
+        have no file.
     response : {"newton", "gradient"}, default="newton"
         The target of a tree. "newton": -g/h with weights h, so that leaves are Newton steps (as in
         XGBoost). "gradient": the negative gradient; then every leaf takes the optimum of its region
@@ -219,6 +225,7 @@ Mvs, default="auto"
         self,
         *,
         loss: Any = "squared_error",
+        init: Any = "mean",
         response: str = "newton",
         learning_rate: float | str = "auto",
         n_estimators: int | str = "auto",
@@ -260,6 +267,7 @@ Mvs, default="auto"
         quantile: float | None = None,
     ) -> None:
         self.loss = loss
+        self.init = init
         self.response = response
         self.learning_rate = learning_rate
         self.n_estimators = n_estimators

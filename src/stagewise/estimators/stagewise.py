@@ -42,6 +42,8 @@ class StagewiseRegressor(
         The learner that is fitted in every round: a tree (`stagewise.learners.HistogramTree`; None:
         with its defaults), or any regressor, such as a linear model, nearest neighbours, a neural
         network, splines, a pipeline or a boosted model.
+    init : {"mean", "zero"}, float, sequence of floats or estimator, default="mean"
+        F before the first round, as in `GradientBoostingRegressor`.
     response : {"newton", "gradient"}, default="newton"
         The target of the learner: -g/h with weights h, or the negative gradient with equal weights.
     step : {"auto", "newton", "region_optimum", "line_search"}, default="auto"
@@ -94,6 +96,7 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
         loss: str | Loss = "squared_error",
         *,
         learner: Any = None,
+        init: Any = "mean",
         response: str = "newton",
         step: str = "auto",
         learning_rate: float = 0.1,
@@ -118,6 +121,7 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
     ) -> None:
         self.loss = loss
         self.learner = learner
+        self.init = init
         self.response = response
         self.step = step
         self.learning_rate = learning_rate
@@ -153,6 +157,9 @@ class StagewiseClassifier(StagewiseMixin, ClassifierPredictions, TreeAttributes,
     learner : HistogramTree, scikit-learn estimator or None, default=None
         The learner that is fitted in every round; see `StagewiseRegressor`. It is a classifier with
         response="classes", and otherwise a regressor.
+    init : {"mean", "zero"}, float, sequence of floats or estimator, default="mean"
+        F before the first round, as in `GradientBoostingClassifier`. With response="classes",
+        "mean" is 0, where AdaBoost starts.
     response : {"newton", "gradient", "classes"}, default="newton"
         The target of the learner: numbers, as in `StagewiseRegressor`; or the classes, with the row
         weights of the exponential loss (AdaBoost).
@@ -212,6 +219,7 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
         loss: str | Loss = "log_loss",
         *,
         learner: Any = None,
+        init: Any = "mean",
         response: str = "newton",
         step: str = "auto",
         learning_rate: float = 0.1,
@@ -236,6 +244,7 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
     ) -> None:
         self.loss = loss
         self.learner = learner
+        self.init = init
         self.response = response
         self.step = step
         self.learning_rate = learning_rate

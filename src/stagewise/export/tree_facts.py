@@ -165,7 +165,7 @@ def tree_facts(estimator: Any, tree: int = 0) -> TreeFacts:
     IndexError
         If there is no tree with this index.
     """
-    fitted = FittedModel.of(estimator, "Tree export")
+    fitted = FittedModel.of(estimator, "Tree export", of_trees=True)
     fitted.check_leaves("Tree export")
     known = fitted.model
     trees = known.ensemble.trees

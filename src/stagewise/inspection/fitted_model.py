@@ -64,8 +64,11 @@ class FittedModel:
     model: Model
 
     @classmethod
-    def of(cls, estimator: Any, caller: str) -> FittedModel:
-        """Wrap an estimator; raise if it has no trees or is not fitted."""
+    def of(cls, estimator: Any, caller: str, *, of_trees: bool = False) -> FittedModel:
+        """Wrap an estimator; raise if it has no trees or is not fitted.
+
+        With `of_trees`, only the trees are read, and not F before the first round.
+        """
         if isinstance(estimator, type):
             raise TypeError(
                 f"{caller} needs a fitted estimator, and {estimator.__name__} is a class. Pass a "
@@ -78,6 +81,14 @@ class FittedModel:
                 "tree; of a bagging ensemble one of its members."
             )
         check_is_fitted(estimator, "model_")
+        start = estimator._start  # noqa: SLF001
+        if start is not None and not of_trees:
+            raise ValueError(
+                f"{caller} explains the scores of trees, but this model starts from an estimator "
+                f"(init={type(start.estimator).__name__}), whose part is not explained. Fit with "
+                "init='mean', or use a function of predictions, such as permutation_importance of "
+                "scikit-learn."
+            )
         if not isinstance(estimator.model_, Model):
             raise TypeError(
                 f"{caller} needs trees, and the base learners of this {type(estimator).__name__} "

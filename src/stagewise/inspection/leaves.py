@@ -61,7 +61,7 @@ def proximity(estimator: Any, X: Any, Z: Any = None) -> Vector:
         From 0 to 1; the proximity of a row to itself is 1. The nearest training rows of the first
         row of X are ``np.argsort(-proximity(estimator, X, Z)[0])``.
     """
-    fitted = FittedModel.of(estimator, "proximity")
+    fitted = FittedModel.of(estimator, "proximity", of_trees=True)
     fitted.check_leaves("proximity")
     one = _leaves(fitted, fitted.rows(X))
     two = one if Z is None else _leaves(fitted, fitted.rows(Z, "Z"))
@@ -272,7 +272,7 @@ def decision_path(estimator: Any, X: Any) -> DecisionPath:
         `text()` formats it. Conditions on one feature are merged into one interval, or into one set
         of categories. The value of a leaf with a linear model is its prediction for the row.
     """
-    fitted = FittedModel.of(estimator, "decision_path")
+    fitted = FittedModel.of(estimator, "decision_path", of_trees=True)
     fitted.check_leaves("decision_path")
     given = fitted.rows(X)
     if given.n != 1:

@@ -242,6 +242,18 @@ class Loss(ABC):
         """Return the target of one output, for residuals; unless overridden, y itself."""
         return y
 
+    def link(self, mean: npt.NDArray[np.float64]) -> Matrix:
+        """Return the scores of predictions: the inverse of `mean`, within ±MAX_STEP.
+
+        Unless overridden it is the identity, and an error if `mean` is not.
+        """
+        if type(self).mean is not Loss.mean:
+            raise NotImplementedError(
+                f"{type(self).__name__} defines `mean`, the predictions of scores, but not `link`, "
+                "the scores of predictions, which init=an estimator needs. Define `link`."
+            )
+        return np.asarray(mean)
+
     def check(self, y: npt.NDArray[Any]) -> None:  # noqa: B027 (every y is valid, unless overridden)
         """Raise ValueError if y is outside the domain of the loss."""
 

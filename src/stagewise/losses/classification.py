@@ -13,7 +13,7 @@ from stagewise._native import Gradients, Workers, exponential_state, softmax_sta
 from stagewise.exact_sums import sum_by_code
 from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
 from stagewise.losses.kernel import KernelBoundLoss
-from stagewise.losses.logarithm import MAX_LOG_RATIO, bounded_log_ratio, exact_log
+from stagewise.losses.logarithm import MAX_LOG_RATIO, MAX_STEP, bounded_log_ratio, exact_log
 
 __all__ = ["ClassExponential", "Exponential", "Logistic", "Multinomial"]
 
@@ -46,6 +46,11 @@ class Logistic(Loss):
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the probabilities of both classes, shape (n_rows, 2)."""
         return np.column_stack([expit(-score), expit(score)])
+
+    def link(self, mean: npt.NDArray[np.float64]) -> Matrix:
+        """Return the log odds, log(p / (1 - p))."""
+        logs = _bounded_logs(mean)
+        return np.asarray(logs[:, 1] - logs[:, 0])
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
         return KernelBoundLoss(Gradients.logistic, workers, y, weight)
@@ -82,6 +87,11 @@ class Exponential(Loss):
         """Return the probabilities of both classes, shape (n_rows, 2)."""
         return np.column_stack([expit(-2 * score), expit(2 * score)])
 
+    def link(self, mean: npt.NDArray[np.float64]) -> Matrix:
+        """Return half the log odds."""
+        logs = _bounded_logs(mean)
+        return np.asarray(0.5 * (logs[:, 1] - logs[:, 0]))
+
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
         return _ExponentialBoundLoss(Gradients.exponential, workers, y, weight)
 
@@ -99,6 +109,11 @@ def _log_odds(y: npt.NDArray[Any], weight: Vector | None) -> float:
     bound = 2.0**53
     odds = counts[1] / counts[0] if counts[0] > 0 else bound
     return exact_log(min(max(odds, 1 / bound), bound))
+
+
+def _bounded_logs(probability: npt.NDArray[np.float64]) -> Matrix:
+    """Return log p, at least -MAX_STEP."""
+    return np.log(np.maximum(probability, math.exp(-MAX_STEP)))
 
 
 def _centred_logs(y: npt.NDArray[Any], weight: Vector | None, n_classes: int) -> Vector:
@@ -150,6 +165,11 @@ class Multinomial(Loss):
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the probabilities of all classes, shape (n_rows, K)."""
         return np.asarray(softmax(score, axis=1))
+
+    def link(self, mean: npt.NDArray[np.float64]) -> Matrix:
+        """Return log p_k less their mean."""
+        logs = _bounded_logs(mean)
+        return np.asarray(logs - logs.mean(axis=1, keepdims=True))
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
         return _SoftmaxBoundLoss(workers, y, weight)
@@ -219,6 +239,11 @@ class ClassExponential(Loss):
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the probabilities of all classes, shape (n_rows, K)."""
         return np.asarray(softmax(score / (self.n_outputs - 1), axis=1))
+
+    def link(self, mean: npt.NDArray[np.float64]) -> Matrix:
+        """Return (K-1) (log p_k - mean log p)."""
+        logs = _bounded_logs(mean)
+        return np.asarray((self.n_outputs - 1) * (logs - logs.mean(axis=1, keepdims=True)))
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
         return _ClassExponentialBoundLoss(self.n_outputs, workers, y, weight)

@@ -47,6 +47,11 @@ class _LogLink(Loss):
         """Return e^F."""
         return np.asarray(np.exp(score))
 
+    def link(self, mean: npt.NDArray[np.float64]) -> Matrix:
+        """Return log of the mean, which must be positive."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.log(mean))
+
     def check(self, y: npt.NDArray[Any]) -> None:
         wrong = y < 0 if self.allows_zero else y <= 0
         if wrong.any():

@@ -76,6 +76,10 @@ class MultiTargetLoss(Loss):
         """Return the predictions, shape (n_rows, K)."""
         return np.column_stack([self.one.mean(score[:, k]) for k in range(self.n_outputs)])
 
+    def link(self, mean: npt.NDArray[np.float64]) -> Matrix:
+        """Return the scores of predictions, shape (n_rows, K)."""
+        return np.column_stack([self.one.link(mean[:, k]) for k in range(self.n_outputs)])
+
     def target(self, y: npt.NDArray[Any], output: int) -> npt.NDArray[Any]:
         return y[:, output]
 

@@ -25,6 +25,7 @@ from stagewise.training.preparation import (
     Scale,
     check_targets,
     choose_rounds,
+    given_base,
     learn_scale,
     make_monitor,
     scale_target,
@@ -34,6 +35,7 @@ from stagewise.training.reading.row_set import RowSet
 from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.results import CrossFit, FitResult
 from stagewise.training.specs import BoostingSpec, FitContext
+from stagewise.training.start_model import StartModel
 from stagewise.training.target_encoder import TargetEncoder
 
 __all__ = ["cross_fit", "train_boosting"]
@@ -107,6 +109,8 @@ class _Start:
         The model without rounds, or the model that is continued.
     constant, missing : list of str
         As of `FitResult`.
+    model : StartModel or None
+        Predicts F before the first round; None: it is the base of the ensemble.
     """
 
     encoder: TargetEncoder
@@ -115,14 +119,16 @@ class _Start:
     ensemble: Any
     constant: list[str]
     missing: list[str] | None
+    model: StartModel | None
 
 
 @dataclass(frozen=True)
 class _FoldFit:
-    """The fit of one fold, with the features that it uses."""
+    """The fit of one fold, with the features that it uses and the start of its held-out rows."""
 
     boosting: Boosting
     table: _Encoded
+    held_start: Any
 
 
 class _BoostingTrainer:
@@ -136,7 +142,7 @@ class _BoostingTrainer:
     ) -> None:
         self.spec, self.data, self.context = spec, data, context
         self.previous = previous
-        self.scale: Scale = learn_scale(loss, data.train, previous)
+        self.scale: Scale = learn_scale(loss, data.train, previous, spec.recipe.start_of(loss))
         self.loss = loss.in_units(self.scale.unit)
 
     def train(self) -> FitResult:
@@ -154,7 +160,9 @@ class _BoostingTrainer:
             oof_scores = self._oof_scores(fits)
             choice = choose_rounds(spec.hold_out, data, folds_monitor)
             self.spec = replace(spec, stopping=replace(spec.stopping, n_estimators=choice.rounds))
-        valid = None if data.valid is None else self._encode_rows(table, data.valid, ensemble)
+        valid = None
+        if data.valid is not None:
+            valid = self._encode_rows(table, data.valid, ensemble, start.model)
         monitor = self._boost(features, ensemble, rows, valid)
         if folds_monitor is not None:
             monitor.valid_loss = folds_monitor.valid_loss
@@ -169,6 +177,7 @@ class _BoostingTrainer:
             monitor.oob_improvement,
             oof_scores,
             choice,
+            start.model,
         )
 
     def cross_fit(self) -> CrossFit:
@@ -196,10 +205,11 @@ class _BoostingTrainer:
             encoded, data, features, warns=self.previous is None
         )
         ensemble = self._start(features, y, train.weight)
-        score = self._start_score(ensemble, tables)
+        model = None if data.start is None else data.start.fit(train)
+        score = self._start_score(ensemble, tables) + self._model_score(model, train)
         source = learner.source(tables[0], self.context)
         rows = EncodedRows(encoded, y, train.weight, score, source)
-        return _Start(encoder, _Encoded(features, encode), rows, ensemble, constant, missing)
+        return _Start(encoder, _Encoded(features, encode), rows, ensemble, constant, missing, model)
 
     def _target_encoder(self, y: npt.NDArray[Any]) -> TargetEncoder:
         known = None if self.previous is None else self.previous.features
@@ -218,14 +228,13 @@ class _BoostingTrainer:
 
     def _start(self, features: Any, y: npt.NDArray[Any], weight: Vector | None) -> Any:
         """Return the ensemble before the first round."""
-        learner, loss = self.spec.learner, self.loss
+        learner = self.spec.learner
         if self.previous is not None:
             return learner.continued(features, self.previous.ensemble)
-        # With squared error the offset is the exact mean; a second one would only add rounding.
-        is_mean = loss.degree is not None and loss.mean_is_best
-        if self.spec.recipe.from_zero or is_mean:
-            return learner.new_ensemble(features, np.zeros(loss.n_outputs))
-        return learner.new_ensemble(features, self._best_constant(y, weight))
+        base = given_base(self.spec.recipe, self.loss, of_all_rows=True)
+        return learner.new_ensemble(
+            features, self._best_constant(y, weight) if base is None else base
+        )
 
     def _best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         return self.spec.recipe.dropout.round_values(self.loss.checked_best_constant(y, weight))
@@ -243,14 +252,22 @@ class _BoostingTrainer:
             ensemble.forest.add_scores(workers, table, number, number + 1, score.reshape(-1))
         return score
 
-    def _encode_rows(self, table: _Encoded, rows: RowSet, ensemble: Any) -> EncodedRows:
+    def _model_score(self, model: StartModel | None, rows: RowSet) -> Any:
+        """Return the scaled scores that an estimator predicts before the first round, or 0."""
+        if model is None or self.data.start is None:
+            return 0.0
+        return self.data.start.scores(model, rows) / self.scale.scale
+
+    def _encode_rows(
+        self, table: _Encoded, rows: RowSet, ensemble: Any, model: StartModel | None
+    ) -> EncodedRows:
         """Return rows that are not trained on, encoded for the learner and for the ensemble."""
         columns = rows.with_columns(table.features.append_encoded(rows.columns)).table()
         return EncodedRows(
             table.encode(columns),
             scale_target(self.loss, self.scale, rows.y),
             rows.weight,
-            self._start_score(ensemble, [columns]),
+            self._start_score(ensemble, [columns]) + self._model_score(model, rows),
             self.spec.learner.source(columns, self.context),
         )
 
@@ -311,9 +328,9 @@ class _BoostingTrainer:
         train = self.data.train
         own, encoded = train.part(learned), rows.table
         y = scale_target(self.loss, self.scale, own.y)
-        ensemble = self._start(table.features, y, own.weight)
-        if not self.spec.recipe.from_zero:  # the offset is not the mean of these rows
-            ensemble.base = self._best_constant(y, own.weight)
+        base = given_base(self.spec.recipe, self.loss, of_all_rows=False)
+        base = self._best_constant(y, own.weight) if base is None else base
+        ensemble = self.spec.learner.new_ensemble(table.features, base)
         if encoder.sources:
             features, tables = encoder.learn(own, y, table.features, rows_to_encode=train)
             encoded, encode = self.spec.learner.encode(tables, train.weight, features, self.context)
@@ -321,18 +338,20 @@ class _BoostingTrainer:
         # On the shared bins a held-out row has weight 0: it is absent from every sum.
         weight = np.zeros(len(rows.y))
         weight[learned] = 1.0 if own.weight is None else own.weight
-        score = repeat_score(ensemble.base, len(rows.y))
+        model = None if self.data.start is None else self.data.start.fit(own)
+        score = repeat_score(ensemble.base, len(rows.y)) + self._model_score(model, train)
+        others = train.part(held)
         sampling = OnlyRows(learned.astype(np.uint32), bound.recipe.sampling)
         recipe = replace(bound.recipe, out_of_bag=False, sampling=sampling)
         boosting = Boosting(
             replace(bound, recipe=recipe),
             ensemble,
             replace(rows, table=encoded, weight=weight, score=score),
-            self._encode_rows(table, train.part(held), ensemble),
+            self._encode_rows(table, others, ensemble, model),
             self.context.workers,
             self.context.seed,
         )
-        return _FoldFit(boosting, table)
+        return _FoldFit(boosting, table, self._model_score(model, others))
 
     def _cross_validate(
         self, start: _Start, *, then_refits: bool
@@ -364,6 +383,7 @@ class _BoostingTrainer:
         """Return the scores of held-out rows, in the order of the training rows."""
         scores = [
             self.spec.learner.score(fit.boosting.ensemble, fit.boosting.valid.source, self.context)
+            + fit.held_start
             for fit in fits
             if fit.boosting.valid is not None
         ]

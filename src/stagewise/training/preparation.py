@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from stagewise._native import Bins, Columns, SparseColumns
 from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.progress import ProgressDisplay
+from stagewise.boosting.recipe import Recipe
 from stagewise.boosting.stopping import EarlyStopping, TimeLimit
 from stagewise.data import TargetScale, TargetScales
 from stagewise.data.bins import learn_codings, rank_values
@@ -32,12 +34,14 @@ __all__ = [
     "choose_rounds",
     "encode_bins",
     "exact_scale",
+    "given_base",
     "learn_scale",
     "make_model",
     "make_monitor",
     "new_ensemble",
     "scale_target",
     "score_rows",
+    "start_at",
 ]
 
 Vector = npt.NDArray[np.float64]
@@ -80,20 +84,48 @@ def _check_class_loss(loss: Loss, n_classes: int) -> None:
         )
 
 
-def learn_scale(loss: Loss, train: RowSet, previous: Model | None) -> Scale:
-    """Return the offset and scale of the target, or those of the model that is continued."""
+def learn_scale(
+    loss: Loss, train: RowSet, previous: Model | None, start: Vector | None = None
+) -> Scale:
+    """Return the offset and scale of the target, or those of the model that is continued.
+
+    With `start`, the offset is F before the first round, so that it is exact.
+    """
     if train.y.ndim > 1:
         if previous is not None:
             return TargetScales(np.asarray(previous.offset), np.asarray(previous.scale))
         if loss.degree is None:
             return TargetScales.none(train.y.shape[1])
-        return TargetScales.learn(train.y, train.weight)
+        return start_at(TargetScales.learn(train.y, train.weight), start)
     if previous is not None:
         spread = TargetScale.learn(train.y, train.weight).spread if loss.degree else 1.0
         return TargetScale(float(previous.offset), float(previous.scale), spread)
     if loss.degree is None:
         return TargetScale(0.0, 1.0, 1.0)
-    return TargetScale.learn(train.y, train.weight)
+    return start_at(TargetScale.learn(train.y, train.weight), start)
+
+
+def start_at(scale: Scale, start: Vector | None) -> Scale:
+    """Return a scale whose offset is F before the first round; None: the offset it has."""
+    if start is None:
+        return scale
+    if isinstance(scale, TargetScale):
+        return replace(scale, offset=float(start[0]))
+    return replace(scale, offset=start)
+
+
+def given_base(recipe: Recipe, loss: Loss, *, of_all_rows: bool) -> Vector | None:
+    """Return the scaled scores before the first round; None: the best constant of the rows.
+
+    They are 0 if the offset of the target has F already: a start that is given, or the mean of all
+    rows with squared error, where a second constant would only add rounding.
+    """
+    start = recipe.start_of(loss)
+    if start is not None:
+        scaled = np.zeros(loss.n_outputs) if loss.degree is not None else start
+        return recipe.dropout.round_values(scaled)
+    is_mean = of_all_rows and loss.degree is not None and loss.mean_is_best
+    return np.zeros(loss.n_outputs) if is_mean else None
 
 
 def exact_scale(loss: Loss, train: RowSet) -> Scale:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from stagewise.boosting.forest_loop import Average
 from stagewise.model.model import Model
 from stagewise.model.terms import TermModel
+from stagewise.training.start_model import StartModel
 from stagewise.trees.pruning import PruningPath
 
 __all__ = ["CrossFit", "FitResult", "ForestResult", "PrunedTree", "RoundChoice", "TreeResult"]
@@ -85,6 +86,8 @@ class FitResult:
         The scores of training rows by the model of the fold that held them out.
     chosen : RoundChoice or None
         How folds chose the number of rounds.
+    start : StartModel or None
+        Predicts F before the first round; None: it is a constant.
     """
 
     model: Model | TermModel
@@ -96,6 +99,7 @@ class FitResult:
     oob_improvement: list[float] = field(default_factory=list)
     oof_scores: npt.NDArray[np.float64] | None = None
     chosen: RoundChoice | None = None
+    start: StartModel | None = None
 
     def report(self) -> dict[str, Any]:
         """Return the facts, by the names of `fit_report_`."""

@@ -177,12 +177,8 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
     "auto_class_weights": ForeignName(
         (_CAT,), "class_weight", 'class_weight="balanced"', of=_CLASSIFIER
     ),
-    "base_score": ForeignName(
-        (_XGB,), "", note="F starts at the best constant of the loss", needs=("leaves",)
-    ),
-    "init": ForeignName(
-        (_SKL,), "", note="F starts at the best constant of the loss", needs=("leaves",)
-    ),
+    "base_score": ForeignName((_XGB,), "init", note="it is a score here, before the link"),
+    "boost_from_average": ForeignName((_LGB, _CAT), "init", 'init="zero"', note="False means 0"),
     # splits and features
     "max_bin": ForeignName((_XGB, _LGB), "max_bins"),
     "border_count": ForeignName((_CAT,), "max_bins"),

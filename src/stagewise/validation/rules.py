@@ -27,6 +27,7 @@ __all__ = [
     "least_rows",
     "missing_values",
     "seed",
+    "start",
     "stopping",
 ]
 
@@ -142,6 +143,22 @@ def stopping(value: Any) -> Any:
         return folds(value)
     except ValueError as error:
         raise ValueError(f"True, False, 'cv', {error}") from None
+
+
+def start(value: Any) -> Any:
+    """Return "mean", "zero", an estimator, or F before the first round as a tuple of numbers."""
+    if isinstance(value, str) and value in ("mean", "zero"):
+        return value
+    if hasattr(value, "fit") and hasattr(value, "predict") and not isinstance(value, type):
+        return value
+    try:
+        numbers_given = np.atleast_1d(np.asarray(value, dtype=np.float64))
+    except (TypeError, ValueError):
+        numbers_given = np.array([np.nan])
+    fits = numbers_given.ndim == 1 and len(numbers_given) and np.isfinite(numbers_given).all()
+    if isinstance(value, (bool, str)) or not fits:
+        raise ValueError("'mean', 'zero', a number, a number for each score, or an estimator")
+    return tuple(numbers_given.tolist())
 
 
 def folds(value: Any) -> Any:

@@ -43,10 +43,12 @@ from stagewise.training.describe import describe_boosting, other_parameters
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import FitResult
 from stagewise.training.specs import BoostingSpec, FitContext, HoldOutSpec, LearnerAdapter
+from stagewise.training.start_model import StartLearner
 from stagewise.training.stored.hold_out import DividedRows
 from stagewise.training.stored.needs_memory import NeedsRowsInMemoryError, unsupported_part
 from stagewise.training.stored.read_dataset import DatasetTrainingData
 from stagewise.training.stored.stored_trainer import train_stored
+from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import all_parameters
 
 __all__ = ["BaseBoosting", "OutOfBagMixin", "check_fit_arguments"]
@@ -105,11 +107,34 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
     def _previous_model(self, params: dict[str, Any]) -> Model | None:
         return model_to_continue(self, params)
 
+    def _start_learner(
+        self,
+        params: dict[str, Any],
+        data: TrainingData,
+        loss: Loss,
+        arguments: FitArguments,
+        previous: Model | None,
+    ) -> StartLearner | None:
+        init = params.get("init", "mean")
+        if isinstance(init, (str, tuple)):
+            return None
+        return StartLearner(
+            init,
+            loss,
+            data.classes,
+            arguments.X,
+            arguments.X_val,
+            data.train.columns,
+            None if previous is None else self._start,
+        )
+
     def _dataset_check(
         self, params: dict[str, Any], hold_out: HoldOutSpec, *, has_validation: bool
     ) -> Callable[[DividedRows], None]:
         if self._previous_model(params) is not None:
             raise NeedsRowsInMemoryError("warm_start=True")
+        if not isinstance(params.get("init", "mean"), (str, tuple)):
+            raise NeedsRowsInMemoryError(f"init={short_repr(params['init'])}", "set init='mean'")
 
         def check(rows: DividedRows) -> None:
             loss = self._make_loss(rows.train.classes)
@@ -161,6 +186,11 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         self, result: FitResult, data: TrainingData, params: dict[str, Any]
     ) -> dict[str, Any]:
         self.learning_rate_ = params["learning_rate"]
+        self._start = result.start
+        if result.start is not None:
+            self.init_ = result.start.estimator
+        else:
+            self.__dict__.pop("init_", None)
         self._method_ended = result.method_ended
         self._chosen_by_folds = result.chosen is not None
         if params.get("oob_score"):

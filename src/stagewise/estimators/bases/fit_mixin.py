@@ -26,6 +26,7 @@ from stagewise.training.reading.training_data import (
 )
 from stagewise.training.results import FitResult
 from stagewise.training.specs import FitContext, HoldOutSpec
+from stagewise.training.start_model import StartLearner
 from stagewise.training.stored.checkpoint import Checkpoints
 from stagewise.training.stored.hold_out import DividedRows
 from stagewise.training.stored.needs_memory import NeedsRowsInMemoryError, rows_in_memory
@@ -103,6 +104,17 @@ class FitMixin:
     ) -> dict[str, Any]:
         """Return the parameters with a value for every "auto"."""
         return params
+
+    def _start_learner(
+        self,
+        params: dict[str, Any],
+        data: TrainingData,
+        loss: Loss,
+        arguments: FitArguments,
+        previous: Model | None,
+    ) -> StartLearner | None:
+        """Return what learns F before the first round; None: it is a constant."""
+        return None
 
     def _previous_model(self, params: dict[str, Any]) -> Model | None:
         """Return the model to continue; None: fit a new one."""
@@ -210,6 +222,7 @@ class FitMixin:
             loss = MultiTargetLoss(loss, data.train.n_targets)
         params = self._resolve(params, data, loss)
         self._check_data(params, data, loss, previous)
+        data = replace(data, start=self._start_learner(params, data, loss, arguments, previous))
         spec = self._spec(params, hold_out)
         result = self._train(spec, loss, data, context, previous)
         self.seed_ = seed

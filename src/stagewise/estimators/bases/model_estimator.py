@@ -33,6 +33,7 @@ class ModelEstimator(LibraryEstimator):
 
     model_: Model
     seed_: int
+    _start: Any = None
     _several_targets = False
     """Whether y may have more than one column."""
 
@@ -107,8 +108,12 @@ class ModelEstimator(LibraryEstimator):
         return model
 
     def fingerprint(self) -> str:
-        """Return a hash of the model: equal for equal models, on every machine."""
-        return self._fitted().fingerprint()
+        """Return a hash of the model: equal for equal models, on every machine.
+
+        With an estimator as `init` of another library, on this machine.
+        """
+        own, start = self._fitted().fingerprint(), self._start
+        return own if start is None else start.fingerprint(own)
 
     def save(self, path: str | PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
         """Write the model to a file, atomically; `stagewise.load` reads it back.
@@ -128,6 +133,12 @@ class ModelEstimator(LibraryEstimator):
         model = self._fitted()
         if model.loss == "custom":
             raise ValueError(CUSTOM_LOSS)
+        if self._start is not None:
+            kind = type(self._start.estimator).__name__
+            raise ValueError(
+                f"A model that starts from an estimator ({kind}) cannot be saved to a file, which "
+                "holds no code. Pickle the estimator instead (joblib.dump), or set init='mean'."
+            )
         own = self._notes()
         given: Mapping[Any, Any] = notes or {}
         for name in given:

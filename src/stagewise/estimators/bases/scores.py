@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from stagewise.data.bins import core_columns
 from stagewise.model.model import Model
+from stagewise.training.start_model import StartModel
 from stagewise.validation.parameters import check_parameter
 from stagewise.workers import make_workers
 
@@ -28,6 +29,8 @@ class ModelScores:
 
     model_: Model
     n_jobs: Any
+    _start: StartModel | None = None
+    """Predicts F before the first round; None: F is a constant."""
     _is_average = False
     """Whether a prediction is the mean of the predictions of trees, not their sum."""
 
@@ -54,7 +57,12 @@ class ModelScores:
     def _score(self, X: Any) -> Vector:
         """Return F, shape (n_rows, n_outputs)."""
         model = self._fitted()
-        return self._score_values(model, self._match(model, X))
+        score = self._score_values(model, self._match(model, X))
+        return score if self._start is None else score + self._start_score(model, X)
+
+    def _start_score(self, model: Any, X: Any) -> Any:
+        """Return the scores that the estimator of `init` predicts, or 0."""
+        return 0.0 if self._start is None else self._start.scores(X) / model.scale
 
     def _score_values(self, model: Model, values: Any) -> Vector:
         """Return the scores F of rows that `_match` has read."""
@@ -79,7 +87,8 @@ class ModelScores:
         workers = make_workers(self.n_jobs)
         out = np.empty((columns.n_rows, ensemble.n_outputs))
         out[:] = ensemble.base
+        start = self._start_score(model, X)
         for m in range(ensemble.n_rounds):
             first, n = m * ensemble.trees_per_round, ensemble.trees_per_round
             ensemble.forest.add_scores(workers, columns, first, first + n, out.reshape(-1))
-            yield out.copy()
+            yield out + start

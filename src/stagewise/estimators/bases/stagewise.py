@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.boosting import responses, steps
-from stagewise.boosting.recipe import Recipe
+from stagewise.boosting.recipe import ZERO, Recipe
 from stagewise.boosting.steps import Step
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.boosting import BaseBoosting
@@ -145,7 +145,7 @@ class StagewiseMixin(_Base):
             return STEPS[name](max_step)
 
         name = self.step.replace("_", " ") + " steps"
-        return Recipe(name, response, make, from_zero=response.of_classes)
+        return Recipe(name, response, make, start=ZERO if response.of_classes else None)
 
     def _learner_adapter(self, params: dict[str, Any]) -> LearnerAdapter:
         learner = params["learner"]
@@ -185,14 +185,16 @@ class StagewiseMixin(_Base):
         rows = self._header.match(X, type(self).__name__)
         stages = model.ensemble.staged_scores(rows.X, rows.n_rows)
         next(stages)  # the constant
-        yield from stages
+        start = self._start_score(model, X)
+        yield from (score + start for score in stages)
 
     def _score(self, X: Any) -> Vector:
         model: Any = self._fitted()
         if isinstance(model, Model):
             return super()._score(X)
         rows = self._header.match(X, type(self).__name__)
-        return np.asarray(model.ensemble.score(rows.X, rows.n_rows))
+        score = np.asarray(model.ensemble.score(rows.X, rows.n_rows))
+        return np.asarray(score + self._start_score(model, X))
 
     @property
     def feature_importances_(self) -> Vector:

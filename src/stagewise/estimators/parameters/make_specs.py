@@ -10,7 +10,7 @@ from typing import Any, Literal
 from sklearn.utils import check_random_state
 
 from stagewise.boosting.dropout import Dropout
-from stagewise.boosting.recipe import Recipe
+from stagewise.boosting.recipe import ZERO, Recipe
 from stagewise.boosting.sampling import (
     Bootstrap,
     FixedSize,
@@ -136,6 +136,7 @@ def boosting_spec(
         learning_rate=params["learning_rate"],
         sampling=make_sampling(params),
         out_of_bag=params.get("oob_score", False),
+        start=_start(params.get("init", "mean"), recipe),
     )
     by_target = isinstance(encoding, OrderedTargetEncoding)
     return BoostingSpec(
@@ -146,6 +147,16 @@ def boosting_spec(
         "target" if by_target else encoding,
         encoding.n_orderings if by_target else 1,
     )
+
+
+def _start(init: Any, recipe: Recipe) -> tuple[float, ...] | None:
+    """Return F before the first round; "mean" is where the algorithm starts by itself.
+
+    The predictions of an estimator are added to 0.
+    """
+    if isinstance(init, str):
+        return ZERO if init == "zero" else recipe.start
+    return init if isinstance(init, tuple) else ZERO
 
 
 def hold_out_spec(params: Mapping[str, Any]) -> HoldOutSpec:

@@ -74,6 +74,7 @@ def fixed_parameters(params: Mapping[str, Any], loss: Loss) -> dict[str, Any]:
     by_target = isinstance(encoding, OrderedTargetEncoding)
     return {
         "loss": type(loss).__name__,
+        "init": _plain_start(params.get("init", "mean")),
         **_loss_parameters(loss),
         "category_encoding": "target" if by_target else encoding,
         "n_orderings": encoding.n_orderings if by_target else 1,
@@ -123,7 +124,7 @@ def check_continues(
             f"{loss.name!r}. {ANEW}"
         )
     now = fixed_parameters(params, loss)
-    for name in ("loss", *_loss_parameters(loss)):
+    for name in ("loss", "init", *_loss_parameters(loss)):
         _check_same(name, fixed.get(name), now[name])
     encoded = bool(previous.features.target_encodings)
     if encoded:
@@ -140,6 +141,13 @@ def check_continues(
                 f"{short_repr(fixed.get(name))}, so {short_repr(now[name])} would not hold for its "
                 f"earlier trees. {ANEW}"
             )
+
+
+def _plain_start(init: Any) -> Any:
+    """Return `init` in a form that can be compared: a word, numbers, or a description."""
+    if isinstance(init, str):
+        return init
+    return repr(init) if hasattr(init, "fit") else np.atleast_1d(init).tolist()
 
 
 def _loss_parameters(loss: Loss) -> dict[str, Any]:

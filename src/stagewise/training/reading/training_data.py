@@ -115,6 +115,8 @@ class TrainingData:
         The number of rows that were passed, with those of weight zero.
     missing, unknown : Counter
         The numbers of values taken as missing, and of unknown categories, by column.
+    start : StartLearner or None
+        Learns F before the first round; None: it is a constant.
     """
 
     features: Any
@@ -127,6 +129,7 @@ class TrainingData:
     n_rows: int
     missing: Counter[int] = field(default_factory=Counter)
     unknown: Counter[int] = field(default_factory=Counter)
+    start: Any = None
 
     def with_crosses(self, crosses: Sequence[Cross]) -> TrainingData:
         """Return the same rows with columns that are computed from two features."""

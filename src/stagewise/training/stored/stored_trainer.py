@@ -32,7 +32,13 @@ from stagewise.data import Features, TargetScale
 from stagewise.exact_sums import mean_of_blocks
 from stagewise.losses import Loss
 from stagewise.training.fit_report import warn_if_constant
-from stagewise.training.preparation import choose_rounds, make_monitor, scale_target
+from stagewise.training.preparation import (
+    choose_rounds,
+    given_base,
+    make_monitor,
+    scale_target,
+    start_at,
+)
 from stagewise.training.reading.folds import MANY_ROWS
 from stagewise.training.results import FitResult
 from stagewise.training.specs import BoostingSpec, FitContext
@@ -78,11 +84,10 @@ class _StoredTrainer:
         self.learner: Any = spec.learner
         train: Any = data.train
         self.train_rows: DatasetRows = train
-        self.scale = (
-            TargetScale(0.0, 1.0, 1.0)
-            if loss.degree is None
-            else TargetScale.learn_in_blocks(train.target.blocks, context.peers)
-        )
+        self.scale: Any = TargetScale(0.0, 1.0, 1.0)
+        if loss.degree is not None:
+            learned = TargetScale.learn_in_blocks(train.target.blocks, context.peers)
+            self.scale = start_at(learned, spec.recipe.start_of(loss))
 
     def train(self) -> FitResult:
         data, fold = self.data, self.data.fold
@@ -204,16 +209,13 @@ class _StoredTrainer:
 
     def _base(self) -> Vector:
         """Return the scores before the first round."""
-        loss = self.loss
-        if self.spec.recipe.from_zero or (loss.degree is not None and loss.mean_is_best):
-            return np.zeros(loss.n_outputs)
-        return self._best_constant(self.train_rows.target)
+        base = given_base(self.spec.recipe, self.loss, of_all_rows=True)
+        return self._best_constant(self.train_rows.target) if base is None else base
 
     def _fold_base(self, learned: DatasetTarget) -> Vector:
         """Return the scores before the first round of a fold: the offset is not its mean."""
-        if self.spec.recipe.from_zero:
-            return np.zeros(self.loss.n_outputs)
-        return self._best_constant(learned)
+        base = given_base(self.spec.recipe, self.loss, of_all_rows=False)
+        return self._best_constant(learned) if base is None else base
 
     def _best_constant(self, target: DatasetTarget) -> Vector:
         """Return the best constant, which depends on the weights of classes, or on the mean."""
