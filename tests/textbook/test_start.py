@@ -20,6 +20,7 @@ from stagewise import (
 )
 from stagewise.datasets import make_friedman1, make_xor
 from stagewise.inspection import shap_values
+from stagewise.learners import HistogramTree
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
 
 TEXTBOOK = {
@@ -86,6 +87,26 @@ def test_newton_boosting_of_the_notes_starts_at_zero():
     )
     model = GradientBoostingClassifier(init="zero", min_hessian=0.0, **TEXTBOOK).fit(X, y)
     np.testing.assert_allclose(list(model.staged_decision_function(X)), expected, rtol=1e-4)
+
+
+def test_a_fit_that_is_added_as_it_is_takes_a_fixed_step():
+    """Gradient boosting of the notes for classes: no optimum of regions, no line search."""
+    X, y = make_xor(300, noise=0.1, seed=2)
+    s = 2 * y - 1
+    expected = gradient_boosting(X, s, lambda f, s: -s / (1 + np.exp(f * s)), 10, 1.0)
+    tree = HistogramTree(
+        max_leaf_nodes=None, max_depth=2, min_samples_leaf=1, min_hessian=0.0, l2=0.0
+    )
+    model = StagewiseClassifier(
+        learner=tree,
+        response="gradient",
+        step="newton",
+        init="zero",
+        learning_rate=1.0,
+        n_estimators=10,
+        max_bins=1000,
+    ).fit(X, y)
+    np.testing.assert_allclose(list(model.staged_decision_function(X)), expected, rtol=1e-5)
 
 
 def test_half_a_step_of_the_full_squared_error_is_forward_stagewise(table):

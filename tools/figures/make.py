@@ -13,6 +13,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from bagging import bagging, committees, cross_validation_committees
+from corrections import corrective
 from data import TEXTBOOK, additive, spheres, wave
 from forests import random_forest
 from linear import linear_model, stagewise_linear, stepwise
@@ -334,6 +335,7 @@ def tree_size() -> None:
 
 FIGURES: list[Callable[[], None]] = [
     forward_stagewise,
+    corrective,
     ada_boost,
     samme,
     real_and_gentle,

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Gradients, VectorGradients, Workers
+from stagewise.boosting.correction import TermAmounts
 from stagewise.boosting.dropout import DroppedRounds
 from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.recipe import BoundRecipe
@@ -150,7 +151,10 @@ class Boosting:
         self._vectors = VectorGradients(train.n_rows, loss.n_outputs) if parts.joint else None
         self._train_loss = self._bound.evaluate(train.score) / train.total_weight
         self._cached: tuple[int, Gradients] | None = None
-        self._best: Ensemble | None = None
+        self._amounts = None
+        if parts.recipe.correction is not None:
+            self._amounts = TermAmounts([train] if valid is None else [train, valid])
+        self._best: list[Any] | None = None
         self.remember(ensemble.n_rounds)
 
     def round(self, m: int) -> RoundResult:
@@ -177,7 +181,11 @@ class Boosting:
                 if valid is not None:
                     held = valid.table, valid.source, valid.score[:, places]
                     self._learner.add_to_other_rows(term, *held)
+                if self._amounts is not None and isinstance(places, int):
+                    self._amounts.append(places, self._learner, term)
         dropped.restore(recipe.dropout, old)
+        if result.values and recipe.correction == "each_round":
+            self.correct()
         if result.values:
             self._train_loss = self._bound.evaluate(train.score) / train.total_weight
         return RoundResult(
@@ -189,18 +197,32 @@ class Boosting:
         )
 
     def remember(self, best_round: int) -> None:
-        """Copy the terms if this is the best round: dropout may change them later."""
-        ensemble = self.ensemble
-        if self._recipe.dropout.rate == 0 or not isinstance(ensemble, Ensemble):
-            return  # terms never change
-        if best_round == ensemble.n_rounds:
-            self._best = ensemble.select_rounds(range(best_round))
+        """Copy the terms if this is the best round: later rounds may change them."""
+        if self._recipe.changes_terms and best_round == self.ensemble.n_rounds:
+            self._best = list(self.ensemble.terms)
 
     def rewind(self, rounds: int) -> None:
         """Restore the ensemble of the best round, the last one that was copied."""
         self.ensemble.truncate(rounds)
-        if self._best is not None and isinstance(self.ensemble, Ensemble):
-            self.ensemble.replace_rounds(range(rounds), self._best)
+        if self._best is not None:
+            self.ensemble.set_terms(self._best)
+
+    def correct(self) -> None:
+        """Fit the coefficients of all terms again, jointly."""
+        assert self._amounts is not None
+        terms = self.ensemble.terms
+        self._amounts.truncate(len(terms))
+        factors = self._amounts.refit(self._parts.loss)
+        pairs = zip(terms, factors, strict=True)
+        self.ensemble.set_terms([term.with_values(c * term.value) for term, c in pairs])
+
+    def correct_at_end(self) -> tuple[float, float | None] | None:
+        """Correct the finished model; return its losses, or None if it is not corrected."""
+        if self._recipe.correction != "end" or not self.ensemble.n_rounds:
+            return None
+        self.correct()
+        train_loss = self._bound.evaluate(self.train.score) / self.train.total_weight
+        return train_loss, self._valid_loss()
 
     def _drop(self, m: int) -> DroppedRounds:
         """Remove the rounds that are dropped for this one from the scores."""
@@ -332,6 +354,9 @@ def boost(fits: Sequence[Boosting], rounds: Iterable[int], monitor: Monitor) -> 
             break
     for fit in fits:
         fit.rewind(monitor.best_round)
+    corrected = [fit.correct_at_end() for fit in fits]
+    if len(fits) == 1 and corrected[0] is not None:
+        monitor.replace_losses(monitor.best_round, *corrected[0])
 
 
 def _mean_losses(

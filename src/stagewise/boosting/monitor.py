@@ -160,6 +160,14 @@ class Monitor:
             reasons += [f"callback {callback!r} returned True" for callback in ended]
         return self._peers.share(reasons)
 
+    def replace_losses(
+        self, round_number: int, train_loss: float, valid_loss: float | None
+    ) -> None:
+        """Record the losses of a round whose terms were changed after it."""
+        self.train_loss[round_number - 1] = train_loss * self._loss_scale
+        if valid_loss is not None:
+            self.valid_loss[round_number - 1] = valid_loss * self._loss_scale
+
     def record_oob_improvement(self, improvement: float) -> None:
         """Record the decrease of the loss of the out-of-bag rows in a round."""
         self.oob_improvement.append(improvement * self._loss_scale)

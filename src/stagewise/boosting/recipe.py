@@ -72,6 +72,8 @@ class Recipe:
         Which rows a round uses.
     dropout : Dropout
         Which earlier rounds are removed while a round is fitted.
+    correction : {None, "each_round", "end"}
+        When the coefficients of all terms are fitted again, jointly; None: never.
     out_of_bag : bool
         Whether to measure how much each round improves the loss of its out-of-bag rows.
     """
@@ -83,7 +85,13 @@ class Recipe:
     learning_rate: float = 0.1
     sampling: Sampling = field(default_factory=RowFraction)
     dropout: Dropout = field(default_factory=Dropout)
+    correction: str | None = None
     out_of_bag: bool = False
+
+    @property
+    def changes_terms(self) -> bool:
+        """Whether a round changes the terms of earlier rounds."""
+        return self.dropout.rate > 0 or self.correction == "each_round"
 
     def start_of(self, loss: Loss) -> Vector | None:
         """Return F before the first round, a number per output; None: the best constant."""

@@ -63,6 +63,11 @@ class StagewiseRegressor(
         Whether a learner whose `fit` has no argument ``sample_weight`` gets rows that are drawn in
         proportion to their weights instead. If False, different weights are an error for such a
         learner.
+    corrective : {None, "each_round", "end"}, default=None
+        When the coefficients of all terms are fitted again, jointly: never, so that earlier terms
+        stay as they are; after every round; or after the last one, and `train_loss_` ends with the
+        loss of that fit. For losses with a curvature. It keeps the predictions of every term for
+        all rows in memory.
     max_bins, missing_values, categorical_features, handle_unknown
         As in `GradientBoostingRegressor`; for trees only.
     early_stopping, validation_fraction, n_iter_no_change, tol, time_limit, random_state, \
@@ -104,6 +109,7 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
         subsample: float = 1.0,
         sampling: Any = "uniform",
         resample: bool = False,
+        corrective: str | None = None,
         max_bins: int = 255,
         missing_values: Any = None,
         categorical_features: Any = "from_dtype",
@@ -129,6 +135,7 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
         self.subsample = subsample
         self.sampling = sampling
         self.resample = resample
+        self.corrective = corrective
         self.max_bins = max_bins
         self.missing_values = missing_values
         self.categorical_features = categorical_features
@@ -177,6 +184,11 @@ class StagewiseClassifier(StagewiseMixin, ClassifierPredictions, TreeAttributes,
         Whether a learner whose `fit` has no argument ``sample_weight`` gets rows that are drawn in
         proportion to their weights instead. If False, different weights are an error for such a
         learner.
+    corrective : {None, "each_round", "end"}, default=None
+        When the coefficients of all terms are fitted again, jointly: never, so that earlier terms
+        stay as they are; after every round; or after the last one, and `train_loss_` ends with the
+        loss of that fit. For losses with a curvature. It keeps the predictions of every term for
+        all rows in memory.
     max_bins, missing_values, categorical_features, handle_unknown
         As in `GradientBoostingRegressor`; for trees only.
     early_stopping, validation_fraction, n_iter_no_change, tol, time_limit, random_state, \
@@ -227,6 +239,7 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
         subsample: float = 1.0,
         sampling: Any = "uniform",
         resample: bool = False,
+        corrective: str | None = None,
         max_bins: int = 255,
         missing_values: Any = None,
         categorical_features: Any = "from_dtype",
@@ -252,6 +265,7 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
         self.subsample = subsample
         self.sampling = sampling
         self.resample = resample
+        self.corrective = corrective
         self.max_bins = max_bins
         self.missing_values = missing_values
         self.categorical_features = categorical_features

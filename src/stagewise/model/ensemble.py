@@ -69,6 +69,16 @@ class Ensemble:
         used = [np.unique(tree.feature) for tree in self.trees]
         return tuple(int(f) for f in np.unique(np.concatenate([[-1], *used])) if f >= 0)
 
+    @property
+    def terms(self) -> Sequence[Tree]:
+        """The trees, round by round."""
+        return self.trees
+
+    def set_terms(self, terms: Iterable[Tree]) -> None:
+        """Replace all trees."""
+        self.trees[:] = terms
+        self._forest = None
+
     def append(self, tree: Tree) -> None:
         """Add the next tree."""
         self.trees.append(tree)

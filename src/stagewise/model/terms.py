@@ -6,7 +6,7 @@ saved in a model file; they can be pickled.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +40,15 @@ class Terms:
     def n_rounds(self) -> int:
         """The number of boosting rounds."""
         return len(self.parts) // self.n_outputs
+
+    @property
+    def terms(self) -> Sequence[Any]:
+        """The terms, round by round."""
+        return self.parts
+
+    def set_terms(self, terms: Iterable[Any]) -> None:
+        """Replace all terms."""
+        self.parts[:] = terms
 
     def append(self, part: Any) -> None:
         """Append the next term."""

@@ -47,6 +47,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "response": OneOf(("newton", "gradient")),
         "step": OneOf(("auto", "newton", "region_optimum", "line_search")),
         "resample": flag,
+        "corrective": OneOf((None, "each_round", "end")),
         "fit_intercept": flag,
         "algorithm": OneOf(("discrete", "real")),
         "criterion": OneOf(("misclassification", "gini", "entropy")),

@@ -89,6 +89,7 @@ class StagewiseMixin(_Base):
     learner: Any
     response: str
     step: str
+    corrective: str | None
     _rules = STAGEWISE_RULES
     _uses = BOOSTING_USES
 
@@ -145,7 +146,19 @@ class StagewiseMixin(_Base):
             return STEPS[name](max_step)
 
         name = self.step.replace("_", " ") + " steps"
-        return Recipe(name, response, make, start=ZERO if response.of_classes else None)
+        start = ZERO if response.of_classes else None
+        return Recipe(name, response, make, start=start, correction=self.corrective)
+
+    def _check_data(
+        self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
+    ) -> None:
+        super()._check_data(params, data, loss, previous)
+        if self.corrective is not None and loss.leaf_quantile is not None:
+            raise InvalidParameterError(
+                f"corrective={self.corrective!r} fits coefficients by Newton's method, which needs "
+                f"a loss with a curvature; loss={loss.name!r} has none. Set corrective=None, or "
+                "use another loss, such as 'squared_error'."
+            )
 
     def _learner_adapter(self, params: dict[str, Any]) -> LearnerAdapter:
         learner = params["learner"]

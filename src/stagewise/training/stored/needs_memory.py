@@ -64,6 +64,7 @@ def unsupported_part(spec: BoostingSpec, loss: Loss) -> str | None:
         SYMMETRIC: any(tree.grow_policy == "symmetric" for tree in learner.trees),
         f"sampling, {recipe.sampling.description}": not can_draw_stored_rows(recipe.sampling),
         "dropout": recipe.dropout.rate > 0,
+        f"corrective={recipe.correction!r}": recipe.correction is not None,
         "oob_score=True": recipe.out_of_bag,
     }
     return next((what for what, is_used in unsupported.items() if is_used), None)
