@@ -100,6 +100,9 @@ RULE_CASES = {
         (None, "median", "", [], [[1.0]], ["a"], True, math.nan, [1.0, math.inf], object),
         (("mean", "mean"), (2, (2.0,)), ([1, 2.5], (1.0, 2.5)), (np.float32(0.5), (0.5,))),
     ),
+    "a metric": RuleCase(
+        rules.metric, (3, 1.5, object, [1], True), ((None, None), ("auc", "auc"), (print, print))
+    ),
     "a seed": RuleCase(
         rules.seed,
         (-1, 2**64, 1.5, True, "seed", [1], math.nan),

@@ -184,6 +184,7 @@ def grow_forest(
     seed: int,
     out_of_bag: bool,
     peers: Peers = ALONE,
+    metric: Any = None,
 ) -> Average:
     """Grow trees until the monitor stops, and divide their values by the number of trees.
 
@@ -208,6 +209,8 @@ def grow_forest(
         Whether out-of-bag predictions are computed.
     peers : Peers
         The ranks of a cluster. All of them have the same rows and return the same forest.
+    metric : BoundMetric or None
+        The metric of the held-out or out-of-bag rows that decides when to stop; None: the loss.
 
     Returns
     -------
@@ -222,15 +225,19 @@ def grow_forest(
     for m, (grown, rows, leaf) in enumerate(trees, start=1):
         tree = tree_of(grown)
         ensemble.append(tree)
-        measured = None
+        measured, quality = None, None
         if out_of_bag:
             measured = oob.add(tree.value, rows, leaf)
+            if metric is not None and valid is None and measured is not None:
+                known = oob.average.trees > 0
+                quality = metric.value(oob.average.scores()[known], known)
         if valid is not None:
             scores = valid.score.T.reshape(-1)  # a view
             valid.table.add_tree(workers, grown, tree.value.reshape(-1), scores)
             losses = loss.loss(valid.y, squeeze_outputs(valid.score / m))
             measured = mean_rows(losses, valid.weight)
-        stop = monitor.after_round(m, None, measured)
+            quality = None if metric is None else metric.value(valid.score / m)
+        stop = monitor.after_round(m, None, measured, quality)
         if monitor.early_stopping is not None and monitor.best_round == m:
             best = oob.average.copy()
         if stop:

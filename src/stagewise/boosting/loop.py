@@ -31,6 +31,8 @@ from stagewise.model.terms import Terms
 __all__ = ["Boosting", "EncodedRows", "RoundResult", "boost"]
 
 Vector = npt.NDArray[np.float64]
+Losses = tuple[float, float | None, float | None]
+"""The training loss, the validation loss and the validation metric of a round."""
 
 
 @dataclass
@@ -91,6 +93,8 @@ class RoundResult:
         Why there can be no further round; empty: there can.
     oob_improvement : float or None
         The decrease of the mean loss of the out-of-bag rows, if it is measured.
+    valid_metric : float or None
+        The metric of the held-out rows, if there is one.
     """
 
     train_loss: float
@@ -98,6 +102,7 @@ class RoundResult:
     grown: bool
     stop_reason: str
     oob_improvement: float | None = None
+    valid_metric: float | None = None
 
 
 class Boosting:
@@ -118,6 +123,8 @@ class Boosting:
     seed : int
         The key of all random numbers, together with the number of the round: a fit that continues
         an earlier one draws the same numbers as an uninterrupted fit.
+    metric : BoundMetric or None
+        The metric of the held-out rows, as a function of their scores.
     """
 
     def __init__(
@@ -128,7 +135,9 @@ class Boosting:
         valid: Any,
         workers: Workers,
         seed: int,
+        metric: Any = None,
     ) -> None:
+        self._metric = metric
         self._parts, self._recipe = parts, parts.recipe
         self.ensemble, self.train, self.valid = ensemble, train, valid
         self._workers, self._seed = workers, seed
@@ -194,6 +203,7 @@ class Boosting:
             bool(result.values),
             result.stop_reason,
             None if before is None else self._oob_improvement(before, delta, bag),
+            self._valid_metric(),
         )
 
     def remember(self, best_round: int) -> None:
@@ -216,13 +226,13 @@ class Boosting:
         pairs = zip(terms, factors, strict=True)
         self.ensemble.set_terms([term.with_values(c * term.value) for term, c in pairs])
 
-    def correct_at_end(self) -> tuple[float, float | None] | None:
+    def correct_at_end(self) -> Losses | None:
         """Correct the finished model; return its losses, or None if it is not corrected."""
         if self._recipe.correction != "end" or not self.ensemble.n_rounds:
             return None
         self.correct()
         train_loss = self._bound.evaluate(self.train.score) / self.train.total_weight
-        return train_loss, self._valid_loss()
+        return train_loss, self._valid_loss(), self._valid_metric()
 
     def _drop(self, m: int) -> DroppedRounds:
         """Remove the rounds that are dropped for this one from the scores."""
@@ -313,6 +323,9 @@ class Boosting:
             t.source,
         )
 
+    def _valid_metric(self) -> float | None:
+        return None if self._metric is None else float(self._metric.value(self.valid.score))
+
     def _valid_loss(self) -> float | None:
         if self.valid is None or self._watched is None:
             return None
@@ -359,13 +372,12 @@ def boost(fits: Sequence[Boosting], rounds: Iterable[int], monitor: Monitor) -> 
         monitor.replace_losses(monitor.best_round, *corrected[0])
 
 
-def _mean_losses(
-    fits: Sequence[Boosting], results: Sequence[RoundResult]
-) -> tuple[float, float | None]:
-    """Return the mean training and validation losses, weighted by the held-out rows."""
+def _mean_losses(fits: Sequence[Boosting], results: Sequence[RoundResult]) -> Losses:
+    """Return the mean losses and the mean metric of folds, weighted by the held-out rows."""
+    first = results[0]
     if len(fits) == 1:
-        return results[0].train_loss, results[0].valid_loss
+        return first.train_loss, first.valid_loss, first.valid_metric
     weights = [0.0 if fit.valid is None else fit.valid.total_weight for fit in fits]
-    losses = [(r.train_loss, r.valid_loss or 0.0) for r in results]
-    train, valid = np.average(losses, axis=0, weights=weights)
-    return float(train), float(valid)
+    losses = [(r.train_loss, r.valid_loss or 0.0, r.valid_metric or 0.0) for r in results]
+    train, valid, metric = np.average(losses, axis=0, weights=weights)
+    return float(train), float(valid), None if first.valid_metric is None else float(metric)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from stagewise.boosting.progress import ProgressDisplay
 from stagewise.boosting.stopping import EarlyStopping, TimeLimit
 from stagewise.cluster.peers import ALONE, Peers
+from stagewise.metrics import Metric
 
 __all__ = ["Callback", "Monitor", "Progress"]
 
@@ -31,9 +32,12 @@ class Progress:
     valid_loss : float or None
         The mean loss of the held-out rows, if there are any.
     best_round : int
-        The round with the least validation loss so far (without held-out rows: this one).
+        The round with the best validation metric, or the least validation loss, so far (without
+        held-out rows: this one).
     seconds : float
         Since the fit began to boost.
+    valid_metric : float or None
+        The `eval_metric` of the held-out rows, if there is one.
     """
 
     round: int
@@ -42,6 +46,7 @@ class Progress:
     valid_loss: float | None
     best_round: int
     seconds: float
+    valid_metric: float | None = None
 
 
 Callback = Callable[[Progress], bool | None]
@@ -73,6 +78,8 @@ class Monitor:
         Called with the number of each round after which the fit goes on, on every rank.
     held_out : str
         Which rows the losses of `valid_loss` are those of.
+    metric : Metric or None
+        The metric that decides when to stop; None: the loss.
     """
 
     def __init__(
@@ -89,12 +96,15 @@ class Monitor:
         peers: Peers = ALONE,
         save: Callable[[int], None] | None = None,
         held_out: str = "validation",
+        metric: Metric | None = None,
     ) -> None:
         self.n_rounds = n_rounds
         self.early_stopping = early_stopping
         self.time_limit = time_limit
         self.train_loss = train_loss or []
         self.valid_loss = valid_loss or []
+        self.valid_metric: list[float] = []
+        self.metric = metric
         self.last_round = len(self.train_loss)
         self.oob_improvement: list[float] = []
         self.ended = False
@@ -116,7 +126,11 @@ class Monitor:
         return self.last_round
 
     def after_round(
-        self, round_number: int, train_loss: float | None, valid_loss: float | None
+        self,
+        round_number: int,
+        train_loss: float | None,
+        valid_loss: float | None,
+        valid_metric: float | None = None,
     ) -> bool:
         """Record a round; return True to stop."""
         self.last_round = round_number
@@ -127,12 +141,16 @@ class Monitor:
         if valid_loss is not None:
             self._check_finite(round_number, valid_loss, self._held_out)
             self.valid_loss.append(valid_loss * self._loss_scale)
+            cost, name = self.valid_loss[-1], "loss"
+            if self.metric is not None and valid_metric is not None:
+                self.valid_metric.append(valid_metric)
+                cost, name = self.metric.cost(valid_metric), self.metric.name
             if self.early_stopping is not None and self.early_stopping.should_stop(
-                round_number, self.valid_loss[-1]
+                round_number, cost
             ):
                 stop = True
                 rounds = self.early_stopping.rounds
-                self.stop_reason = f"no better {self._held_out} loss for {rounds} rounds"
+                self.stop_reason = f"no better {self._held_out} {name} for {rounds} rounds"
         progress = Progress(
             round_number,
             self.n_rounds,
@@ -140,6 +158,7 @@ class Monitor:
             self.valid_loss[-1] if valid_loss is not None else None,
             self.best_round,
             time.perf_counter() - self._begin,
+            valid_metric,
         )
         self._display.show(progress)
         for reason in self._reasons(progress):
@@ -161,9 +180,15 @@ class Monitor:
         return self._peers.share(reasons)
 
     def replace_losses(
-        self, round_number: int, train_loss: float, valid_loss: float | None
+        self,
+        round_number: int,
+        train_loss: float,
+        valid_loss: float | None,
+        valid_metric: float | None,
     ) -> None:
         """Record the losses of a round whose terms were changed after it."""
+        if valid_metric is not None:
+            self.valid_metric[round_number - 1] = valid_metric
         self.train_loss[round_number - 1] = train_loss * self._loss_scale
         if valid_loss is not None:
             self.valid_loss[round_number - 1] = valid_loss * self._loss_scale

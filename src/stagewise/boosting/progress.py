@@ -55,7 +55,8 @@ class ProgressDisplay:
         if p.train_loss is not None:
             text += f"  train {p.train_loss:.6g}"
         if p.valid_loss is not None:
-            text += f"  {self._held_out} {p.valid_loss:.6g}  best {p.best_round}"
+            metric = "" if p.valid_metric is None else f"  metric {p.valid_metric:.6g}"
+            text += f"  {self._held_out} {p.valid_loss:.6g}{metric}  best {p.best_round}"
         return f"{text}  {p.seconds:.1f} s"
 
     def _show_bar(self, progress: Progress, stream: TextIO) -> bool:

@@ -64,6 +64,9 @@ class RandomForestClassifier(ForestClassifierMixin, BaseForest):
     early_stopping : bool, default=False
         Stop when `n_iter_no_change` more trees have not improved the out-of-bag loss (the loss of
         X_val, if it is passed to `fit`) by more than `tol`, and keep the best number of trees.
+    eval_metric : None, str, callable or Metric, default=None
+        The metric of the out-of-bag rows (of X_val) that replaces the loss for early stopping, such
+        as "accuracy"; see `GradientBoostingRegressor`. `oob_metric_` has its history.
     missing_values, categorical_features, handle_unknown, time_limit, random_state, n_jobs, \
 verbose, callbacks, class_weight
         As in `GradientBoostingClassifier`.
@@ -116,6 +119,7 @@ classes_
         early_stopping: bool = False,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
+        eval_metric: Any = None,
         time_limit: float | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -141,6 +145,7 @@ classes_
         self.early_stopping = early_stopping
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.eval_metric = eval_metric
         self.time_limit = time_limit
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -195,6 +200,9 @@ class RandomForestRegressor(ForestRegressorMixin, BaseForest):
     early_stopping : bool, default=False
         Stop when `n_iter_no_change` more trees have not improved the out-of-bag loss (the loss of
         X_val, if it is passed to `fit`) by more than `tol`, and keep the best number of trees.
+    eval_metric : None, str, callable or Metric, default=None
+        The metric of the out-of-bag rows (of X_val) that replaces the loss for early stopping, such
+        as "accuracy"; see `GradientBoostingRegressor`. `oob_metric_` has its history.
     missing_values, categorical_features, handle_unknown, time_limit, random_state, n_jobs, \
 verbose, callbacks
         As in `GradientBoostingRegressor`.
@@ -245,6 +253,7 @@ verbose, callbacks
         early_stopping: bool = False,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
+        eval_metric: Any = None,
         time_limit: float | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -269,6 +278,7 @@ verbose, callbacks
         self.early_stopping = early_stopping
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.eval_metric = eval_metric
         self.time_limit = time_limit
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -53,8 +53,8 @@ class GradientBoostingClassifier(
 l1_regularization, l2_regularization, min_gain, max_step, grow_policy, path_smoothing, \
 max_features, subsample, sampling, oob_score, dropout, monotonic_cst, interaction_cst, \
 feature_penalty, split, max_bins, missing_values, categorical_features, category_encoding, \
-handle_unknown, early_stopping, validation_fraction, n_iter_no_change, tol, time_limit, \
-warm_start, random_state, n_jobs, verbose, callbacks
+handle_unknown, early_stopping, validation_fraction, n_iter_no_change, tol, eval_metric, \
+time_limit, warm_start, random_state, n_jobs, verbose, callbacks
         As in `GradientBoostingRegressor`; `monotonic_cst` constrains the scores of the classes.
 
     Attributes
@@ -116,6 +116,7 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
         validation_fraction: float = 0.1,
         n_iter_no_change: int | str = "auto",
         tol: float = 0.0,
+        eval_metric: Any = None,
         time_limit: float | None = None,
         warm_start: bool = False,
         random_state: Any = 0,
@@ -158,6 +159,7 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.eval_metric = eval_metric
         self.time_limit = time_limit
         self.warm_start = warm_start
         self.random_state = random_state

@@ -165,6 +165,12 @@ Mvs, default="auto"
     n_iter_no_change : int or "auto", default="auto"
         The number of rounds without improvement after which a fit stops. Predictions use the best
         round. "auto": 50; or 10.
+    eval_metric : None, str, callable or Metric, default=None
+        The metric of the held-out rows that chooses the best round and stops the fit, instead of
+        the loss: "rmse", "mae", "r2", "poisson_deviance", "gamma_deviance"; for classes
+        "error_rate", "accuracy", "log_loss", "brier", "auc", "average_precision", "f1"; a function
+        (y, prediction, weight) that is smaller where it is better; or a `stagewise.metrics.Metric`.
+        The gradients stay those of the loss. `validation_metric_` has its history.
     tol : float, default=0.0
         The loss must fall by more than this to be an improvement.
     time_limit : float or None, default=None
@@ -258,6 +264,7 @@ Mvs, default="auto"
         validation_fraction: float = 0.1,
         n_iter_no_change: int | str = "auto",
         tol: float = 0.0,
+        eval_metric: Any = None,
         time_limit: float | None = None,
         warm_start: bool = False,
         random_state: Any = 0,
@@ -300,6 +307,7 @@ Mvs, default="auto"
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.eval_metric = eval_metric
         self.time_limit = time_limit
         self.warm_start = warm_start
         self.random_state = random_state

@@ -41,8 +41,8 @@ class LogitBoostClassifier(ClassifierPredictions, TreeAttributes, BaseBoosting):
         The smallest number of rows in a leaf; with weights, the smallest sum of weights, exactly.
         With 1, one row is enough, if it has a thousandth of the mean weight.
     subsample, max_bins, missing_values, categorical_features, handle_unknown, early_stopping, \
-validation_fraction, n_iter_no_change, tol, time_limit, warm_start, random_state, n_jobs, verbose, \
-callbacks, class_weight
+validation_fraction, n_iter_no_change, tol, eval_metric, time_limit, warm_start, random_state, \
+n_jobs, verbose, callbacks, class_weight
         As in `GradientBoostingClassifier`.
 
     Attributes
@@ -79,6 +79,7 @@ classes_, n_features_in_, feature_names_in_, fit_report_
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
+        eval_metric: Any = None,
         time_limit: float | None = None,
         warm_start: bool = False,
         random_state: Any = 0,
@@ -102,6 +103,7 @@ classes_, n_features_in_, feature_names_in_, fit_report_
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.eval_metric = eval_metric
         self.time_limit = time_limit
         self.warm_start = warm_start
         self.random_state = random_state
@@ -138,8 +140,8 @@ class GentleBoostClassifier(ClassifierPredictions, TreeAttributes, BaseBoosting)
         The smallest number of rows in a leaf; with weights, the smallest sum of weights, exactly.
         With 1, one row is enough, if it has a thousandth of the mean weight.
     subsample, max_bins, missing_values, categorical_features, handle_unknown, early_stopping, \
-validation_fraction, n_iter_no_change, tol, time_limit, warm_start, random_state, n_jobs, verbose, \
-callbacks, class_weight
+validation_fraction, n_iter_no_change, tol, eval_metric, time_limit, warm_start, random_state, \
+n_jobs, verbose, callbacks, class_weight
         As in `GradientBoostingClassifier`.
 
     Attributes
@@ -175,6 +177,7 @@ classes_, n_features_in_, feature_names_in_, fit_report_
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
+        eval_metric: Any = None,
         time_limit: float | None = None,
         warm_start: bool = False,
         random_state: Any = 0,
@@ -197,6 +200,7 @@ classes_, n_features_in_, feature_names_in_, fit_report_
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.eval_metric = eval_metric
         self.time_limit = time_limit
         self.warm_start = warm_start
         self.random_state = random_state

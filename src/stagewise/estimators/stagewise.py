@@ -70,8 +70,8 @@ class StagewiseRegressor(
         all rows in memory.
     max_bins, missing_values, categorical_features, handle_unknown
         As in `GradientBoostingRegressor`; for trees only.
-    early_stopping, validation_fraction, n_iter_no_change, tol, time_limit, random_state, \
-n_jobs, verbose, callbacks
+    early_stopping, validation_fraction, n_iter_no_change, tol, eval_metric, time_limit, \
+random_state, n_jobs, verbose, callbacks
         As in `GradientBoostingRegressor`. `n_jobs` is the number of threads of the loss and of
         trees; other learners have their own parameter.
     quantile : float or None, default=None
@@ -118,6 +118,7 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
+        eval_metric: Any = None,
         time_limit: float | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -144,6 +145,7 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.eval_metric = eval_metric
         self.time_limit = time_limit
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -191,8 +193,8 @@ class StagewiseClassifier(StagewiseMixin, ClassifierPredictions, TreeAttributes,
         all rows in memory.
     max_bins, missing_values, categorical_features, handle_unknown
         As in `GradientBoostingRegressor`; for trees only.
-    early_stopping, validation_fraction, n_iter_no_change, tol, time_limit, random_state, \
-n_jobs, verbose, callbacks
+    early_stopping, validation_fraction, n_iter_no_change, tol, eval_metric, time_limit, \
+random_state, n_jobs, verbose, callbacks
         As in `GradientBoostingRegressor`. `n_jobs` is the number of threads of the loss and of
         trees; other learners have their own parameter.
     class_weight : dict, "balanced" or None, default=None
@@ -248,6 +250,7 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
+        eval_metric: Any = None,
         time_limit: float | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -274,6 +277,7 @@ feature_importances_, n_features_in_, feature_names_in_, fit_report_
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.eval_metric = eval_metric
         self.time_limit = time_limit
         self.random_state = random_state
         self.n_jobs = n_jobs

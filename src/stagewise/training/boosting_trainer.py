@@ -21,6 +21,7 @@ from stagewise.learners.tree_learner import version_of
 from stagewise.losses import Loss
 from stagewise.losses.base import repeat_score
 from stagewise.model.model import Model
+from stagewise.training.bound_metric import BoundMetric, bind_metric
 from stagewise.training.preparation import (
     Scale,
     check_targets,
@@ -166,6 +167,7 @@ class _BoostingTrainer:
         monitor = self._boost(features, ensemble, rows, valid)
         if folds_monitor is not None:
             monitor.valid_loss = folds_monitor.valid_loss
+            monitor.valid_metric = folds_monitor.valid_metric
             monitor.stop_reason = monitor.stop_reason or folds_monitor.stop_reason
         return FitResult(
             learner.model(self.loss, data, features, ensemble, self.scale, monitor),
@@ -178,6 +180,7 @@ class _BoostingTrainer:
             oof_scores,
             choice,
             start.model,
+            monitor.valid_metric,
         )
 
     def cross_fit(self) -> CrossFit:
@@ -271,6 +274,11 @@ class _BoostingTrainer:
             self.spec.learner.source(columns, self.context),
         )
 
+    def _metric(self, rows: RowSet) -> BoundMetric | None:
+        """Return the metric of rows that are not trained on."""
+        stopping = self.spec.stopping
+        return bind_metric(stopping.eval_metric, rows, self.loss, self.scale, self.data.classes)
+
     # ---- the rounds ------------------------------------------------------------------------------
 
     def _recipe(self, features: Any) -> BoundRecipe:
@@ -293,6 +301,7 @@ class _BoostingTrainer:
     ) -> Monitor:
         """Add rounds to the ensemble."""
         previous = None if self.data.folds is not None else self.previous
+        metric = None if self.data.valid is None else self._metric(self.data.valid)
         monitor = make_monitor(
             self.spec.stopping,
             self.loss,
@@ -300,12 +309,13 @@ class _BoostingTrainer:
             self.context,
             stops_early=valid is not None,
             previous=previous,
+            metric=metric,
         )
         first = ensemble.n_rounds
         last = first if self.data.one_class else self.spec.stopping.n_estimators
         try:
             recipe, context = self._recipe(features), self.context
-            fit = Boosting(recipe, ensemble, rows, valid, context.workers, context.seed)
+            fit = Boosting(recipe, ensemble, rows, valid, context.workers, context.seed, metric)
             boost([fit], range(first, last), monitor)
         finally:
             monitor.close()
@@ -350,6 +360,7 @@ class _BoostingTrainer:
             self._encode_rows(table, others, ensemble, model),
             self.context.workers,
             self.context.seed,
+            self._metric(others),
         )
         return _FoldFit(boosting, table, self._model_score(model, others))
 
@@ -371,6 +382,7 @@ class _BoostingTrainer:
             self.context,
             stops_early=True,
             folds=len(folds) if then_refits else None,
+            metric=self._metric(self.data.train),
         )
         last = 0 if self.data.one_class else self.spec.stopping.n_estimators
         try:

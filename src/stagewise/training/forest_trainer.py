@@ -14,6 +14,7 @@ from stagewise.errors import ModelFormatError
 from stagewise.learners.histogram_tree import HistogramTree, feature_share, native_rules
 from stagewise.losses import BinarySquaredError, Loss
 from stagewise.model.model import Model
+from stagewise.training.bound_metric import bind_metric
 from stagewise.training.fit_report import warn_if_constant
 from stagewise.training.preparation import (
     Scale,
@@ -64,8 +65,16 @@ def train_forest(
         zeros = np.zeros((len(held_y), loss.n_outputs))
         valid = EncodedRows(encode(held), held_y, data.valid.weight, zeros, held)
     stops_early = valid is not None or spec.stops_by_bags
+    measured = train if data.valid is None else data.valid
+    metric = bind_metric(spec.stopping.eval_metric, measured, loss, scale, data.classes)
     monitor = make_monitor(
-        spec.stopping, loss, scale, context, stops_early=stops_early, by_bags=valid is None
+        spec.stopping,
+        loss,
+        scale,
+        context,
+        stops_early=stops_early,
+        by_bags=valid is None,
+        metric=metric,
     )
     oob_average: Average | None = None
     try:
@@ -84,6 +93,7 @@ def train_forest(
                 seed=context.seed,
                 out_of_bag=spec.out_of_bag,
                 peers=context.peers,
+                metric=metric,
             )
     finally:
         monitor.close()
@@ -94,6 +104,7 @@ def train_forest(
         monitor.ended,
         constant,
         missing,
+        valid_metric=monitor.valid_metric,
         oob_average=oob_average,
         used_validation_rows=valid is not None,
     )

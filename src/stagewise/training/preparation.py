@@ -21,6 +21,7 @@ from stagewise.losses import Loss
 from stagewise.losses.base import squeeze_outputs
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
+from stagewise.training.bound_metric import BoundMetric
 from stagewise.training.reading.folds import refit_rounds
 from stagewise.training.reading.row_set import RowSet
 from stagewise.training.reading.training_data import TrainingData
@@ -204,12 +205,13 @@ def make_monitor(
     history: tuple[list[float], list[float]] | None = None,
     save: Callable[[int], None] | None = None,
     by_bags: bool = False,
+    metric: BoundMetric | None = None,
 ) -> Monitor:
     """Return the monitor of a fit; with folds, they leave time for the final fit.
 
     `history` are the training and validation losses of the rounds before the first one; None: those
     of `previous`. `save` is called after every round that is not the last one. With `by_bags`, the
-    held-out rows are those that are not in a bag.
+    held-out rows are those that are not in a bag. `metric` decides when to stop; None: the loss.
     """
     limit = stopping.time_limit
     if limit is not None and folds is not None:
@@ -238,6 +240,7 @@ def make_monitor(
         peers=context.peers,
         save=save,
         held_out="out-of-bag" if by_bags else "validation",
+        metric=None if metric is None else metric.metric,
     )
 
 

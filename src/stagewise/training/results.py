@@ -88,6 +88,8 @@ class FitResult:
         How folds chose the number of rounds.
     start : StartModel or None
         Predicts F before the first round; None: it is a constant.
+    valid_metric : list of float
+        The `eval_metric` of the held-out rows after every round, if there is one.
     """
 
     model: Model | TermModel
@@ -100,6 +102,7 @@ class FitResult:
     oof_scores: npt.NDArray[np.float64] | None = None
     chosen: RoundChoice | None = None
     start: StartModel | None = None
+    valid_metric: list[float] = field(default_factory=list)
 
     def report(self) -> dict[str, Any]:
         """Return the facts, by the names of `fit_report_`."""

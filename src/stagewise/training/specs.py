@@ -81,6 +81,8 @@ class StoppingSpec(_FromParameters):
         The largest number of rounds.
     n_iter_no_change, tol
         The rounds without an improvement of more than `tol` after which a fit stops.
+    eval_metric : None, str, callable or Metric
+        The metric of the held-out rows that decides when to stop; None: the loss.
     time_limit : float or None
         Seconds.
     callbacks : tuple of callable
@@ -92,6 +94,7 @@ class StoppingSpec(_FromParameters):
     n_estimators: int = 1
     n_iter_no_change: int = 10
     tol: float = 0.0
+    eval_metric: Any = None
     time_limit: float | None = None
     callbacks: tuple[Any, ...] = ()
     verbose: int = 0

@@ -84,6 +84,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "validation_fraction": _inner_share,
         "n_iter_no_change": Number(1, _size, whole=True),
         "tol": Number(0.0),
+        "eval_metric": rules.metric,
         "time_limit": Number(0.0, open_low=True, or_none=True),
         "warm_start": flag,
         "random_state": rules.seed,

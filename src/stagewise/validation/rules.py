@@ -25,6 +25,7 @@ __all__ = [
     "flag",
     "folds",
     "least_rows",
+    "metric",
     "missing_values",
     "seed",
     "start",
@@ -159,6 +160,15 @@ def start(value: Any) -> Any:
     if isinstance(value, (bool, str)) or not fits:
         raise ValueError("'mean', 'zero', a number, a number for each score, or an estimator")
     return tuple(numbers_given.tolist())
+
+
+def metric(value: Any) -> Any:
+    """Return None, the name of a metric, a function, or an object with a function."""
+    if value is None or isinstance(value, str) or hasattr(value, "function"):
+        return value
+    if callable(value) and not isinstance(value, type):
+        return value
+    raise ValueError("None, the name of a metric, a function (y, prediction, weight), or a Metric")
 
 
 def folds(value: Any) -> Any:

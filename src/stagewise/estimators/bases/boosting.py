@@ -35,6 +35,7 @@ from stagewise.estimators.parameters.warm_start import (
 )
 from stagewise.learners.histogram_tree import features_per_node
 from stagewise.losses import Loss
+from stagewise.metrics import find_metric
 from stagewise.model.model import Model
 from stagewise.options import LinearLeaves, flatten_options
 from stagewise.training.adapters.tree_adapter import TreeAdapter
@@ -51,7 +52,7 @@ from stagewise.training.stored.stored_trainer import train_stored
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import all_parameters
 
-__all__ = ["BaseBoosting", "OutOfBagMixin", "check_fit_arguments"]
+__all__ = ["BaseBoosting", "OutOfBagMixin", "check_fit_arguments", "check_metric"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -135,6 +136,9 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
             raise NeedsRowsInMemoryError("warm_start=True")
         if not isinstance(params.get("init", "mean"), (str, tuple)):
             raise NeedsRowsInMemoryError(f"init={short_repr(params['init'])}", "set init='mean'")
+        if params.get("eval_metric") is not None:
+            metric = short_repr(params["eval_metric"])
+            raise NeedsRowsInMemoryError(f"eval_metric={metric}", "set eval_metric=None")
 
         def check(rows: DividedRows) -> None:
             loss = self._make_loss(rows.train.classes)
@@ -153,6 +157,13 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
 
     def _check_arguments(self, params: dict[str, Any], arguments: FitArguments) -> None:
         check_fit_arguments(params, arguments, type(self).__name__)
+        has_rows = arguments.X_val is not None or self._hold_out(params).kind != "none"
+        check_metric(self, params, has_rows, "set early_stopping=True, or pass X_val and y_val")
+        if params.get("eval_metric") is not None and params.get("warm_start"):
+            raise InvalidParameterError(
+                "eval_metric cannot be combined with warm_start=True: the model that is continued "
+                "has no metrics of its earlier rounds. Set one of them to its default."
+            )
 
     def _check_data(
         self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
@@ -191,6 +202,10 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
             self.init_ = result.start.estimator
         else:
             self.__dict__.pop("init_", None)
+        if params.get("eval_metric") is not None:
+            self.validation_metric_ = np.array(result.valid_metric)
+        else:
+            self.__dict__.pop("validation_metric_", None)
         self._method_ended = result.method_ended
         self._chosen_by_folds = result.chosen is not None
         if params.get("oob_score"):
@@ -322,6 +337,17 @@ class OutOfBagMixin:
         first = int(unknown[-1]) if len(unknown) else 0
         gained = np.nancumsum(self.oob_improvement_)[first:]
         return first + int(np.argmax(gained)) + 1
+
+
+def check_metric(estimator: Any, params: Mapping[str, Any], has_rows: bool, remedy: str) -> None:
+    """Raise InvalidParameterError unless `eval_metric` is a metric that held-out rows can have."""
+    metric = params.get("eval_metric")
+    find_metric(metric, "classification" if is_classifier(estimator) else "regression")
+    if metric is not None and not has_rows:
+        raise InvalidParameterError(
+            f"eval_metric={short_repr(metric)} is measured on held-out rows, but no rows are held "
+            f"out; {remedy}, or leave eval_metric at None."
+        )
 
 
 def check_fit_arguments(

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, hstack
 
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.bases.boosting import check_fit_arguments
+from stagewise.estimators.bases.boosting import check_fit_arguments, check_metric
 from stagewise.estimators.bases.classifier import ClassifierPredictions
 from stagewise.estimators.bases.decision_paths import decision_paths
 from stagewise.estimators.bases.fit_mixin import FitMixin
@@ -101,6 +101,8 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
                 f"early_stopping=True of {type(self).__name__} needs out-of-bag rows or validation "
                 "rows: set oob_score=True, or pass X_val and y_val to fit."
             )
+        has_rows = arguments.X_val is not None or _keeps_out_of_bag(params)
+        check_metric(self, params, has_rows, "set oob_score=True, or pass X_val and y_val")
 
     def _check_data(
         self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
@@ -123,6 +125,11 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
     ) -> dict[str, Any]:
         n = self.n_features_in_
         used = {"max_features": round(feature_share(params["max_features"], n) * n)}
+        for name in ("oob_metric_", "validation_metric_"):
+            self.__dict__.pop(name, None)
+        if params["eval_metric"] is not None:
+            name = "validation_metric_" if result.used_validation_rows else "oob_metric_"
+            setattr(self, name, np.array(result.valid_metric))
         return used | self._set_out_of_bag(result, data, params)
 
     def _set_out_of_bag(

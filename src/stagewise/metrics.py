@@ -1,0 +1,207 @@
+"""Metrics of predictions, by which a fit can stop.
+
+A metric is a function of targets, predictions and weights. `eval_metric` of an estimator is the
+name of one, a function, or a `Metric`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn import metrics as sk
+
+from stagewise.errors import InvalidParameterError
+from stagewise.exact_sums import mean_rows
+from stagewise.validation.messages import short_repr
+from stagewise.validation.parameters import nearest_name
+
+__all__ = ["METRICS", "Metric", "find_metric"]
+
+Vector = npt.NDArray[np.float64]
+Function = Callable[[npt.NDArray[Any], npt.NDArray[np.float64], Vector | None], float]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of predictions.
+
+    Parameters
+    ----------
+    name : str
+        The name in reports and messages.
+    function : callable
+        Takes y, the predictions and the weights (None: all ones), and returns a number. The
+        predictions are those of `predict`, or of `predict_proba` for classes.
+    larger_is_better : bool
+        Whether larger values are better.
+    task : {"regression", "classification"} or None
+        The targets that the metric is defined for; None: any.
+    of_codes : bool
+        Whether y are the class codes 0, 1, …, in the order of the columns, rather than the labels.
+    """
+
+    name: str
+    function: Function
+    larger_is_better: bool = False
+    task: str | None = None
+    of_codes: bool = False
+
+    def value(
+        self, y: npt.NDArray[Any], predicted: npt.NDArray[np.float64], weight: Vector | None
+    ) -> float:
+        """Return the metric; raise ValueError if it is not a number."""
+        try:
+            found = float(self.function(y, predicted, weight))
+        except TypeError as error:
+            raise TypeError(
+                f"The metric {self.name!r} must take (y, prediction, weight) and return a number: "
+                f"{error}"
+            ) from error
+        if math.isnan(found):
+            raise ValueError(
+                f"The metric {self.name!r} is not a number for these {len(y)} held-out rows. Hold "
+                "out more rows, so that they have all classes, or use another metric."
+            )
+        return found
+
+    def cost(self, value: float) -> float:
+        """Return a value that is smaller where the metric is better."""
+        return -value if self.larger_is_better else value
+
+
+def _error_rate(y: npt.NDArray[Any], p: Vector, weight: Vector | None) -> float:
+    return mean_rows((p.argmax(axis=1) != y).astype(np.float64), weight)
+
+
+def _accuracy(y: npt.NDArray[Any], p: Vector, weight: Vector | None) -> float:
+    return mean_rows((p.argmax(axis=1) == y).astype(np.float64), weight)
+
+
+def _one_hot(y: npt.NDArray[Any], p: Vector) -> Vector:
+    return np.asarray(y[:, np.newaxis] == np.arange(p.shape[1]), dtype=np.float64)
+
+
+def _brier(y: npt.NDArray[Any], p: Vector, weight: Vector | None) -> float:
+    return mean_rows(((p - _one_hot(y, p)) ** 2).sum(axis=1), weight)
+
+
+def _log_loss(y: npt.NDArray[Any], p: Vector, weight: Vector | None) -> float:
+    own = np.take_along_axis(p, y[:, np.newaxis].astype(np.intp), axis=1)[:, 0]
+    return mean_rows(-np.log(np.maximum(own, np.finfo(np.float64).tiny)), weight)
+
+
+def _by_class(area: Callable[..., float]) -> Function:
+    """Return the area of the second of two classes, or the mean over classes against the rest."""
+
+    def of(y: npt.NDArray[Any], p: Vector, weight: Vector | None) -> float:
+        columns = [1] if p.shape[1] == 2 else range(p.shape[1])
+        found = [
+            area(y == k, p[:, k], sample_weight=weight)
+            for k in columns
+            if 0 < np.count_nonzero(y == k) < len(y)
+        ]
+        return float(np.mean(found)) if found else math.nan
+
+    return of
+
+
+def _f1(y: npt.NDArray[Any], p: Vector, weight: Vector | None) -> float:
+    average = "binary" if p.shape[1] == 2 else "macro"
+    chosen = p.argmax(axis=1)
+    return float(sk.f1_score(y, chosen, average=average, sample_weight=weight, zero_division=0.0))
+
+
+def _rmse(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
+    return math.sqrt(mean_rows((y - predicted) ** 2, weight))
+
+
+def _mae(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
+    return mean_rows(np.abs(y - predicted), weight)
+
+
+def _of_scikit_learn(function: Callable[..., float]) -> Function:
+    def of(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
+        return float(function(y, predicted, sample_weight=weight))
+
+    return of
+
+
+def _deviance(power: float) -> Function:
+    def of(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
+        return float(sk.mean_tweedie_deviance(y, predicted, sample_weight=weight, power=power))
+
+    return of
+
+
+def _registered(task: str, **functions: tuple[Function, bool]) -> dict[str, Metric]:
+    return {
+        name: Metric(name, function, larger, task, of_codes=True)
+        for name, (function, larger) in functions.items()
+    }
+
+
+METRICS: Mapping[str, Metric] = MappingProxyType(
+    {
+        **_registered(
+            "classification",
+            error_rate=(_error_rate, False),
+            accuracy=(_accuracy, True),
+            log_loss=(_log_loss, False),
+            brier=(_brier, False),
+            auc=(_by_class(sk.roc_auc_score), True),
+            average_precision=(_by_class(sk.average_precision_score), True),
+            f1=(_f1, True),
+        ),
+        **_registered(
+            "regression",
+            rmse=(_rmse, False),
+            mae=(_mae, False),
+            r2=(_of_scikit_learn(sk.r2_score), True),
+            poisson_deviance=(_deviance(1.0), False),
+            gamma_deviance=(_deviance(2.0), False),
+        ),
+    }
+)
+"""The metrics by name. Those of scores of several classes are means over the classes."""
+
+
+def find_metric(value: Any, task: str) -> Metric | None:
+    """Return the metric of a task; None: there is none.
+
+    Parameters
+    ----------
+    value : None, str, callable or Metric
+        A metric, its name, or a function (y, prediction, weight) that is smaller where it is
+        better.
+    task : {"regression", "classification"}
+        The task.
+    """
+    names = [name for name, metric in METRICS.items() if metric.task == task]
+    if value is None:
+        return None
+    if isinstance(value, str):
+        if value in names:
+            return METRICS[value]
+        hint = nearest_name(value, names)
+        if value in METRICS:
+            hint = f" {value!r} is a metric of {METRICS[value].task}."
+        raise InvalidParameterError(
+            f"The parameter 'eval_metric' must be one of {', '.join(map(repr, names))}, a function "
+            f"(y, prediction, weight), or a Metric; got {value!r}.{hint}"
+        )
+    metric = value if isinstance(value, Metric) else None
+    if metric is None and callable(value) and not isinstance(value, type):
+        metric = Metric(getattr(value, "__name__", "metric"), value)
+    if metric is None or metric.task not in (None, task):
+        raise InvalidParameterError(
+            f"The parameter 'eval_metric' must be a metric of {task}: one of "
+            f"{', '.join(map(repr, names))}, a function (y, prediction, weight), or a Metric; got "
+            f"{short_repr(value)}."
+        )
+    return metric

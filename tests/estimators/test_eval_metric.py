@@ -1,0 +1,308 @@
+"""Early stopping by a metric of the held-out rows, or of the out-of-bag rows."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+from sklearn.model_selection import KFold
+
+from stagewise import (
+    AdaBoostClassifier,
+    ExtraTreesClassifier,
+    GentleBoostClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    LogitBoostClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    StagewiseClassifier,
+)
+from stagewise.datasets import make_friedman1, make_nested_spheres, read_batches
+from stagewise.metrics import METRICS, Metric, find_metric
+
+BOOSTED = [
+    AdaBoostClassifier,
+    GentleBoostClassifier,
+    GradientBoostingClassifier,
+    LogitBoostClassifier,
+    StagewiseClassifier,
+]
+
+
+@pytest.fixture(scope="module")
+def classes():
+    return make_nested_spheres(600, seed=1)
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    X, y = make_friedman1(400, seed=1)
+    return X, np.abs(y)
+
+
+# ---- the metrics --------------------------------------------------------------------------------
+
+
+def slow(name, y, p, w):
+    """Return a metric of classes by scikit-learn's functions."""
+    k, chosen = p.shape[1], p.argmax(axis=1)
+    one_hot = np.eye(k)[y]
+    kind = {"average": "binary"} if k == 2 else {"average": "macro"}
+    columns = (one_hot[:, 1], p[:, 1]) if k == 2 else (one_hot, p)
+    return {
+        "error_rate": lambda: 1 - sk.accuracy_score(y, chosen, sample_weight=w),
+        "accuracy": lambda: sk.accuracy_score(y, chosen, sample_weight=w),
+        "log_loss": lambda: sk.log_loss(y, p, sample_weight=w),
+        "brier": lambda: np.average(((p - one_hot) ** 2).sum(axis=1), weights=w),
+        "auc": lambda: sk.roc_auc_score(*columns, sample_weight=w),
+        "average_precision": lambda: sk.average_precision_score(*columns, sample_weight=w),
+        "f1": lambda: sk.f1_score(y, chosen, sample_weight=w, **kind),
+    }[name]()
+
+
+@pytest.mark.parametrize("name", [n for n, m in METRICS.items() if m.task == "classification"])
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_metric_of_classes_agrees_with_scikit_learn(name, k):
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(k), 200)
+    y = np.array([rng.choice(k, p=row) for row in p])
+    for w in (None, rng.uniform(0.5, 2, 200)):
+        np.testing.assert_allclose(METRICS[name].value(y, p, w), slow(name, y, p, w), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "theirs"),
+    [
+        ("rmse", sk.root_mean_squared_error),
+        ("mae", sk.mean_absolute_error),
+        ("r2", sk.r2_score),
+        ("poisson_deviance", sk.mean_poisson_deviance),
+        ("gamma_deviance", sk.mean_gamma_deviance),
+    ],
+)
+def test_a_metric_of_numbers_agrees_with_scikit_learn(name, theirs):
+    rng = np.random.default_rng(1)
+    y, predicted = rng.uniform(0.5, 3, (2, 100))
+    for w in (None, rng.uniform(0.5, 2, 100)):
+        ours = METRICS[name].value(y, predicted, w)
+        np.testing.assert_allclose(ours, theirs(y, predicted, sample_weight=w), rtol=1e-9)
+
+
+# ---- histories ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", BOOSTED)
+def test_boosting_stops_by_the_error_rate(kind, classes):
+    X, y = classes
+    model = kind(n_estimators=150, n_iter_no_change=8, eval_metric="error_rate")
+    model.fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
+    errors = [np.mean(label != y[300:]) for label in model.staged_predict(X[300:])]
+    found = model.validation_metric_
+    np.testing.assert_allclose(found[: model.n_iter_], errors)
+    assert model.n_iter_ == int(np.argmin(found)) + 1  # the first of equal ones
+    assert len(found) == model.n_iter_ + 8
+    assert model.fit_report_["stop_reason"] == "no better validation error_rate for 8 rounds"
+
+
+def test_larger_values_may_be_better(classes):
+    X, y = classes
+    held = {"X_val": X[300:], "y_val": y[300:]}
+    given = {"n_estimators": 60, "n_iter_no_change": 5}
+    right = GradientBoostingClassifier(eval_metric="accuracy", **given).fit(
+        X[:300], y[:300], **held
+    )
+    wrong = GradientBoostingClassifier(eval_metric="error_rate", **given).fit(
+        X[:300], y[:300], **held
+    )
+    assert right.fingerprint() == wrong.fingerprint()
+    np.testing.assert_allclose(right.validation_metric_, 1 - wrong.validation_metric_)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson"])
+def test_metrics_of_numbers_are_in_units_of_the_target(loss, numbers):
+    X, y = numbers
+    model = GradientBoostingRegressor(
+        loss=loss, n_estimators=30, eval_metric="mae", early_stopping=False
+    ).fit(X[:200], y[:200], X_val=X[200:], y_val=y[200:])
+    expected = [np.mean(np.abs(y[200:] - p)) for p in model.staged_predict(X[200:])]
+    np.testing.assert_allclose(model.validation_metric_[: model.n_iter_], expected)
+
+
+def test_several_targets_have_a_metric(numbers):
+    X, y = numbers
+    Y = np.column_stack([y, 100 * y])
+
+    def largest(y, predicted, weight):
+        return float(np.abs(y - predicted).max())
+
+    model = GradientBoostingRegressor(n_estimators=5, eval_metric=largest).fit(
+        X[:200], Y[:200], X_val=X[200:], y_val=Y[200:]
+    )
+    *_, last = model.staged_predict(X[200:])
+    assert model.validation_metric_[model.n_iter_ - 1] == pytest.approx(
+        np.abs(Y[200:] - last).max()
+    )
+
+
+@pytest.mark.parametrize("n_estimators", [40, "auto"])
+def test_folds_choose_by_the_mean_metric(n_estimators, classes):
+    X, y = classes
+    folds = KFold(3)
+    model = GradientBoostingClassifier(
+        n_estimators=n_estimators, early_stopping=folds, eval_metric="error_rate"
+    ).fit(X, y)
+    found = model.validation_metric_
+    best = int(np.argmin(found))
+    chosen = model.fit_report_["round_choice"]
+    assert chosen["best_round"] == best + 1
+    wrong = (model.oof_prediction_.argmax(axis=1) != y).mean()
+    assert found[best] == pytest.approx(wrong)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
+def test_forests_stop_by_the_out_of_bag_accuracy(kind, classes):
+    """The notes add trees until the out-of-bag accuracy no longer increases."""
+    X, y = classes
+    model = kind(
+        n_estimators=200,
+        early_stopping=True,
+        n_iter_no_change=15,
+        eval_metric="accuracy",
+        oob_score=True,
+        **({} if kind is RandomForestClassifier else {"bootstrap": True}),
+    ).fit(X, y)
+    found = model.oob_metric_
+    assert model.n_iter_ == int(np.argmax(found)) + 1 < 200
+    assert found[model.n_iter_ - 1] == pytest.approx(model.oob_score_)
+    reason = "no better out-of-bag accuracy for 15 rounds"
+    assert model.fit_report_["stop_reason"] == reason
+
+
+def test_forests_stop_by_a_metric_of_validation_rows(numbers):
+    X, y = numbers
+    model = RandomForestRegressor(n_estimators=30, eval_metric="r2", n_iter_no_change=30)
+    model.fit(X[:200], y[:200], X_val=X[200:], y_val=y[200:])
+    best = model.validation_metric_[model.n_iter_ - 1]
+    assert best == pytest.approx(model.score(X[200:], y[200:]))
+    assert not hasattr(model, "oob_metric_")
+
+
+# ---- functions ----------------------------------------------------------------------------------
+
+
+def test_a_function_gets_labels_probabilities_and_weights(classes):
+    X, y = classes
+    labels, weight, seen = np.array(["no", "yes"])[y], np.linspace(1, 2, 300), []
+
+    def cost(y, p, weight):
+        seen.append((y, p, weight))
+        return float(np.average(np.where(y == "yes", 1 - p[:, 1], p[:, 1]), weights=weight))
+
+    model = GradientBoostingClassifier(n_estimators=3, eval_metric=cost).fit(
+        X[:300], labels[:300], X_val=X[300:], y_val=labels[300:], sample_weight_val=weight
+    )
+    assert len(seen) == 3
+    got_y, got_p, got_weight = seen[-1]
+    np.testing.assert_array_equal(got_y, labels[300:])
+    np.testing.assert_allclose(got_p, model.predict_proba(X[300:]))
+    np.testing.assert_allclose(got_weight / got_weight.sum(), weight / weight.sum())
+    assert "no better validation cost" not in model.fit_report_["stop_reason"]
+
+
+def test_a_metric_object_has_a_direction(classes):
+    X, y = classes
+    metric = Metric("hits", lambda y, p, w: float(np.mean(p.argmax(1) == y)), larger_is_better=True)
+    given = {"n_estimators": 60, "n_iter_no_change": 5}
+    held = {"X_val": X[300:], "y_val": y[300:]}
+    own = GradientBoostingClassifier(eval_metric=metric, **given).fit(X[:300], y[:300], **held)
+    named = GradientBoostingClassifier(eval_metric="accuracy", **given).fit(
+        X[:300], y[:300], **held
+    )
+    assert own.fingerprint() == named.fingerprint()
+
+
+def test_callbacks_and_pickles_have_the_metric(classes):
+    X, y = classes
+    seen = []
+    model = GradientBoostingClassifier(
+        n_estimators=3, eval_metric="auc", early_stopping=True, callbacks=[seen.append]
+    ).fit(X, y)
+    np.testing.assert_array_equal([p.valid_metric for p in seen], model.validation_metric_)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.validation_metric_, model.validation_metric_)
+
+
+def test_a_file_keeps_the_name_and_not_the_history(classes, tmp_path):
+    import stagewise
+
+    X, y = classes
+    model = GradientBoostingClassifier(n_estimators=3, eval_metric="auc", early_stopping=True)
+    model.fit(X, y).save(tmp_path / "m.stgw")
+    assert stagewise.load(tmp_path / "m.stgw").eval_metric == "auc"
+
+
+# ---- errors -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        ("error_rat", "Did you mean 'error_rate'"),
+        ("rmse", "'rmse' is a metric of regression"),
+        (METRICS["rmse"], "must be a metric of classification"),
+        (3, "None, the name of a metric"),
+        (Metric, "None, the name of a metric"),
+    ],
+)
+def test_an_unknown_metric_is_refused_before_the_data_are_read(metric, message, classes):
+    with pytest.raises(ValueError, match=message):
+        GradientBoostingClassifier(eval_metric=metric, early_stopping=True).fit("no table", None)
+
+
+@pytest.mark.parametrize(
+    ("model", "remedy"),
+    [
+        (GradientBoostingClassifier(n_estimators=5), "set early_stopping=True, or pass X_val"),
+        (RandomForestClassifier(oob_score=False), "set oob_score=True, or pass X_val"),
+    ],
+)
+def test_a_metric_without_held_out_rows_is_an_error(model, remedy, classes):
+    with pytest.raises(ValueError, match=f"no rows are held out; {remedy}"):
+        model.set_params(eval_metric="auc").fit(*classes)
+
+
+def test_a_continued_fit_has_no_metric(classes):
+    model = GradientBoostingClassifier(n_estimators=5, warm_start=True, early_stopping=True)
+    with pytest.raises(ValueError, match="eval_metric cannot be combined with warm_start"):
+        model.set_params(eval_metric="auc").fit(*classes)
+
+
+def test_a_metric_that_is_not_a_number_is_an_error(classes):
+    X, y = classes
+    one = y == 1
+    with pytest.raises(ValueError, match="The metric 'auc' is not a number for these"):
+        GradientBoostingClassifier(eval_metric="auc").fit(X, y, X_val=X[one], y_val=y[one])
+
+
+def test_a_function_with_other_arguments_is_an_error(classes):
+    X, y = classes
+    with pytest.raises(TypeError, match=r"must take \(y, prediction, weight\)"):
+        GradientBoostingClassifier(eval_metric=lambda y: 0.0, early_stopping=True).fit(X, y)
+
+
+def test_rows_of_datasets_are_read_into_memory_for_a_metric(numbers):
+    pa = pytest.importorskip("pyarrow")
+    X, y = numbers
+    table = pa.table({f"x{j}": X[:, j] for j in range(X.shape[1])} | {"y": y})
+    data = read_batches(table.to_batches(max_chunksize=100), target="y")
+    given = {"n_estimators": 20, "early_stopping": True, "eval_metric": "mae"}
+    from_batches = GradientBoostingRegressor(**given).fit(data)
+    in_memory = GradientBoostingRegressor(**given).fit(table.drop(["y"]), y)
+    assert from_batches.fingerprint() == in_memory.fingerprint()
+
+
+def test_no_metric_is_none():
+    assert find_metric(None, "regression") is None
