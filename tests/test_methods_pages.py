@@ -40,6 +40,6 @@ def test_the_last_section_has_a_command_whose_file_exists(page):
 
 
 def test_the_pages_of_trees_and_averages_have_a_command():
-    trees = {"decision_tree", "pruning", "multiway_splits", "random_forest"}
-    averages = {"bagging", "committees", "cross_validation_committees"}
-    assert trees | averages <= {page.stem for page in WITH_COMMANDS}
+    trees = {"decision_tree.md", "pruning.md", "multiway_splits.md", "random_forest.md"}
+    averages = {"bagging.md", "committees.md", "cross_validation_committees.md"}
+    assert trees | averages <= {page.name for page in WITH_COMMANDS}
