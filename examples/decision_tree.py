@@ -27,7 +27,7 @@ for name, tree in trees.items():
         f"accuracy {score:.3f}"
     )
 
-print(export_text(small))
+print(export_text(small, show_gain=True, show_impurity=True))
 for rule in rules(small):
     print(f"{rule['weight']:4.0f} rows: {rule['class']:9s} if {rule['rule']}")
 Path("tree.svg").write_text(export_svg(small), encoding="utf-8")

@@ -17,6 +17,7 @@ from corrections import corrective
 from data import TEXTBOOK, additive, spheres, wave
 from forests import random_forest
 from linear import linear_model, stagewise_linear, stepwise
+from multiway import multiway_splits
 from quality import quality, shapley
 from sampling import dart, sampling
 from sklearn.linear_model import Ridge
@@ -355,6 +356,7 @@ FIGURES: list[Callable[[], None]] = [
     committees,
     decision_tree,
     pruning,
+    multiway_splits,
     random_forest,
     linear_model,
     stepwise,

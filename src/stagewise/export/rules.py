@@ -13,7 +13,8 @@ from typing import Any
 from stagewise.data.categories.categories import Category
 from stagewise.data.reading.datetimes import TemporalType
 from stagewise.export.formatting import DIGITS, format_categories, format_value
-from stagewise.export.tree_facts import NodeFacts, TreeFacts, tree_facts
+from stagewise.export.node_statistics import ShownStatistics
+from stagewise.export.tree_facts import NodeFacts, TreeFacts
 from stagewise.inspection.fitted_model import check_argument
 
 __all__ = ["Condition", "Rule", "leaf_rules", "rules"]
@@ -113,7 +114,27 @@ def _narrowed(before: Condition, node: NodeFacts, *, left: bool) -> Condition:
     )
 
 
-def rules(estimator: Any, tree: int = 0, *, digits: int = 4) -> list[dict[str, Any]]:
+def _gains_above(facts: TreeFacts, leaf: NodeFacts) -> list[float]:
+    """Return the gains of the splits on the path to a leaf, from the root."""
+    found, number = [], leaf.parent
+    while number >= 0:
+        node = facts.nodes[number]
+        found.append(node.statistics[facts.gain_name])
+        number = node.parent
+    return found[::-1]
+
+
+def rules(
+    estimator: Any,
+    tree: int = 0,
+    *,
+    digits: int = 4,
+    show_gain: bool = False,
+    show_impurity: bool = False,
+    X: Any = None,
+    y: Any = None,
+    sample_weight: Any = None,
+) -> list[dict[str, Any]]:
     """Return the leaves of a tree as a table of rules, one row per leaf.
 
     ``pandas.DataFrame(rules(estimator))`` turns it into a data frame; so does polars.
@@ -126,6 +147,21 @@ def rules(estimator: Any, tree: int = 0, *, digits: int = 4) -> list[dict[str, A
         The index of the tree; negative values count from the end.
     digits : int, default=4
         The number of significant digits of thresholds.
+    show_gain : bool, default=False
+        Whether rules have the gains of the splits on their path, from the root, as the search of
+        the tree has computed them: ``gain`` of boosted trees, in the units of the loss
+        (``docs/conventions.md``), and ``decrease`` of single trees and forests,
+        W i - W_L i_L - W_R i_R with impurity i.
+    show_impurity : bool, default=False
+        Whether leaves have their impurity, by the criterion of the tree. Classification trees and
+        forests store what is needed; regression trees and AdaBoost need X and y. Trees that are
+        fitted to gradients, or to medians, have none.
+    X, y : array-like or data frame, and array-like; default=None
+        The training rows. With them leaves also have the sums ``G`` and ``H`` of the gradients and
+        hessians at the scores before the round of the tree, or the ``impurity`` of these rows. The
+        bags of a forest are not drawn again.
+    sample_weight : array-like or None, default=None
+        The weights of the fit, beside X and y.
 
     Returns
     -------
@@ -134,7 +170,8 @@ def rules(estimator: Any, tree: int = 0, *, digits: int = 4) -> list[dict[str, A
         (the sum of the weights of its training rows) and ``share`` (of the weight of all rows).
         Classification: ``class`` and ``p(…)`` for each class; otherwise ``value``, or ``value(…)``
         for each output. With linear leaves also ``line``: whether the leaf has a linear model, of
-        which ``value`` is the constant.
+        which ``value`` is the constant. By the options above ``gain`` or ``decrease`` (a list),
+        ``impurity``, ``G`` and ``H``.
 
     Examples
     --------
@@ -146,7 +183,8 @@ def rules(estimator: Any, tree: int = 0, *, digits: int = 4) -> list[dict[str, A
     ('petal length (cm) <= 2.45', 1.0)
     """
     digits = check_argument("digits", DIGITS, digits)
-    facts = tree_facts(estimator, tree)
+    shown = ShownStatistics("rules", show_gain, show_impurity, X, y, sample_weight)
+    facts = shown.facts(estimator, tree)
     lines = any(node.line for node in facts.nodes)
     table = []
     for rule in leaf_rules(facts):
@@ -164,5 +202,8 @@ def rules(estimator: Any, tree: int = 0, *, digits: int = 4) -> list[dict[str, A
             row[f"{what}({name})" if name else what] = value
         if lines:
             row["line"] = node.line
+        if show_gain:
+            row[facts.gain_name] = _gains_above(facts, node)
+        row |= node.statistics
         table.append(row)
     return table

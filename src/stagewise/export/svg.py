@@ -10,16 +10,25 @@ from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import escape
 
-from stagewise.export.formatting import DIGITS, format_condition, format_node_value, format_weight
+from stagewise.export.formatting import (
+    DIGITS,
+    format_condition,
+    format_node_value,
+    format_statistics,
+    format_weight,
+)
+from stagewise.export.node_statistics import ShownStatistics
 from stagewise.export.text import leaves_below
-from stagewise.export.tree_facts import NodeFacts, TreeFacts, tree_facts
+from stagewise.export.tree_facts import NodeFacts, TreeFacts
 from stagewise.inspection.fitted_model import check_argument
 from stagewise.validation.rules import Number
 
 __all__ = ["Picture", "export_svg"]
 
-COLUMN, ROW, WIDTH, HEIGHT, MARGIN, LEGEND = 256, 52, 196, 42, 16, 28
+COLUMN, GAP, WIDTH, HEIGHT, MARGIN, LEGEND = 256, 10, 196, 42, 16, 28
 """Distances between nodes, size of boxes, margins and height of the legend, in pixels."""
+LINE = 14
+"""The height of a line of text, in pixels."""
 LETTERS = 31
 """The number of letters that fit into a box."""
 MOST_NODES = 511
@@ -52,7 +61,16 @@ class Picture(str):
 
 
 def export_svg(
-    estimator: Any, tree: int = 0, *, max_depth: int | None = None, digits: int = 4
+    estimator: Any,
+    tree: int = 0,
+    *,
+    max_depth: int | None = None,
+    digits: int = 4,
+    show_gain: bool = False,
+    show_impurity: bool = False,
+    X: Any = None,
+    y: Any = None,
+    sample_weight: Any = None,
 ) -> Picture:
     """Return a drawing of a tree as the text of an SVG file.
 
@@ -73,6 +91,20 @@ def export_svg(
         greatest depth at which it has at most 511.
     digits : int, default=4
         The number of significant digits.
+    show_gain : bool, default=False
+        Whether inner nodes have the gain of their split, as the search of the tree has computed it:
+        ``gain`` of boosted trees, in the units of the loss (``docs/conventions.md``), and
+        ``decrease`` of single trees and forests, W i - W_L i_L - W_R i_R with impurity i.
+    show_impurity : bool, default=False
+        Whether nodes have their impurity, by the criterion of the tree. Classification trees and
+        forests store what is needed; regression trees and AdaBoost need X and y. Trees that are
+        fitted to gradients, or to medians, have none.
+    X, y : array-like or data frame, and array-like; default=None
+        The training rows. With them nodes also have the sums ``G`` and ``H`` of the gradients and
+        hessians at the scores before the round of the tree, or the ``impurity`` of these rows. The
+        bags of a forest are not drawn again.
+    sample_weight : array-like or None, default=None
+        The weights of the fit, beside X and y.
 
     Examples
     --------
@@ -84,7 +116,8 @@ def export_svg(
     """
     depth = check_argument("max_depth", Number(1, whole=True, or_none=True), max_depth)
     digits = check_argument("digits", DIGITS, digits)
-    facts = tree_facts(estimator, tree)
+    shown = ShownStatistics("export_svg", show_gain, show_impurity, X, y, sample_weight)
+    facts = shown.facts(estimator, tree)
     drawing = _Drawing(facts, _limit(facts) if depth is None else depth, digits)
     return Picture(drawing.svg())
 
@@ -113,11 +146,13 @@ class _Drawing:
     def __post_init__(self) -> None:
         self.nodes = [node for node in self.facts.ordered() if node.depth <= self.depth]
         self.top = MARGIN + (LEGEND if self.facts.value_kind == "shares" else 0)
+        self.box = HEIGHT + (LINE if any(node.statistics for node in self.nodes) else 0)
+        row = self.box + GAP
         self.y: dict[int, float] = {}
         rows = 0
         for node in self.nodes:
             if self._ends(node):
-                self.y[node.number] = self.top + HEIGHT / 2 + ROW * rows
+                self.y[node.number] = self.top + self.box / 2 + row * rows
                 rows += 1
         for node in reversed(self.nodes):
             if not self._ends(node):
@@ -125,7 +160,7 @@ class _Drawing:
         ends = [node.value[0] for node in self.nodes]
         self.low, self.high = min(ends), max(ends)
         self.width: float = 2 * MARGIN + COLUMN * max(n.depth for n in self.nodes) + WIDTH
-        self.height = self.top + ROW * (rows - 1) + HEIGHT + MARGIN
+        self.height = self.top + row * (rows - 1) + self.box + MARGIN
 
     def _ends(self, node: NodeFacts) -> bool:
         return node.split is None or node.depth == self.depth
@@ -167,7 +202,7 @@ class _Drawing:
 
     def _box(self, node: NodeFacts) -> str:
         facts, digits = self.facts, self.digits
-        x, y = self._x(node), self.y[node.number] - HEIGHT / 2
+        x, y = self._x(node), self.y[node.number] - self.box / 2
         value, rows = format_node_value(facts, node, digits), format_weight(facts, node)
         first, second = value, rows
         if node.split is not None:
@@ -175,14 +210,17 @@ class _Drawing:
             second = f"{rows}; {value}"
             if self._ends(node):
                 first, second = f"{value} …", f"{rows}; {leaves_below(facts, node)} leaves"
-        colour = self._colour(node)
+        colour, third = self._colour(node), format_statistics(node, digits)
+        title = f"node {node.number}: {'; '.join(filter(None, [first, second, third]))}"
+        more = f'<text x="{x + 8:g}" y="{y + 43:g}">{escape(_fitting(third))}</text>'
         return (
-            f"<g><title>{escape(f'node {node.number}: {first}; {second}')}</title>"
-            f'<rect class="box" x="{x:g}" y="{y:g}" width="{WIDTH}" height="{HEIGHT}" rx="5" '
+            f"<g><title>{escape(title)}</title>"
+            f'<rect class="box" x="{x:g}" y="{y:g}" width="{WIDTH}" height="{self.box}" rx="5" '
             f'stroke="{colour}"/>'
             f'<text class="first" x="{x + 8:g}" y="{y + 15:g}">{escape(_fitting(first))}</text>'
             f'<text x="{x + 8:g}" y="{y + 29:g}">{escape(_fitting(second))}</text>'
-            f"{self._bar(node, x + 8, y + 34, WIDTH - 16)}</g>"
+            f"{more if third else ''}"
+            f"{self._bar(node, x + 8, y + self.box - 8, WIDTH - 16)}</g>"
         )
 
     def _bar(self, node: NodeFacts, x: float, y: float, width: float) -> str:

@@ -6,7 +6,8 @@ thresholds and predictions in the units of the table. Other modules decide how a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -72,9 +73,11 @@ class NodeFacts:
     value : tuple of float
         The prediction of the node as a leaf, one number per name; see `TreeFacts.value_kind`.
     gain : float
-        The gain of its split; 0 for a leaf.
+        The gain of its split, as the tree stores it; 0 for a leaf.
     line : bool
         Whether the leaf has a linear model; `value` is then its constant.
+    statistics : mapping
+        Further numbers of the node by name, such as its impurity; see `ShownStatistics`.
     """
 
     number: int
@@ -87,6 +90,7 @@ class NodeFacts:
     value: tuple[float, ...]
     gain: float
     line: bool = False
+    statistics: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,11 @@ class TreeFacts:
     nodes: tuple[NodeFacts, ...]
     value_kind: ValueKind
     names: tuple[str, ...]
+
+    @property
+    def gain_name(self) -> str:
+        """The name of gains: "gain" of boosted trees, "decrease" of trees of an impurity."""
+        return "gain" if self.value_kind == "additions" else "decrease"
 
     def share(self, node: NodeFacts) -> float:
         """Return the share of the training rows that reach a node."""

@@ -47,7 +47,12 @@ from stagewise.inspection.splits import (
     show_split,
     structure_score,
 )
-from stagewise.inspection.tables import Description, describe
+from stagewise.inspection.tables import (
+    Description,
+    InformationGain,
+    describe,
+    information_gain,
+)
 
 __all__ = [
     "AccumulatedEffects",
@@ -59,6 +64,7 @@ __all__ = [
     "Dependence",
     "Description",
     "Importance",
+    "InformationGain",
     "Interactions",
     "LearningCurves",
     "NodeSplits",
@@ -78,6 +84,7 @@ __all__ = [
     "describe",
     "importance",
     "importance_table",
+    "information_gain",
     "interactions",
     "learning_curves",
     "partial_dependence",

@@ -166,6 +166,22 @@ class FittedModel:
                 "coefficients, partial_dependence or permutation_importance."
             )
 
+    @property
+    def gain_unit(self) -> float:
+        """The factor from the stored gains of trees to the gains of `show_split`.
+
+        Boosted trees: to the units of the loss. Single trees and forests: to the decrease
+        W i - W_L i_L - W_R i_R of the impurity, in the units of y.
+        """
+        model = self.model
+        if not is_average(self.estimator):
+            return model.gain_unit
+        if model.classes is not None:
+            return 1.0
+        if model.loss == "absolute_error":
+            return float(model.scale)
+        return 2.0 * model.gain_unit  # the loss is half of the squared error
+
     # ---- rows ----------------------------------------------------------------------------------
 
     def rows(self, X: Any, name: str = "X", *, least: int = 0) -> EncodedRows:

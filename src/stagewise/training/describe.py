@@ -184,9 +184,7 @@ def _boosted_tree(tree: HistogramTree, spec: BoostingSpec, categories: str) -> s
     by_class = spec.recipe.response is responses.classes
     kind = [
         *([f"split by {tree.criterion}"] if by_class else []),
-        *_features_per("tree", tree.max_features_per_tree),
-        *_features_per("level", tree.max_features_per_level),
-        *_features_per("node", tree.max_features),
+        *_drawn_features(tree),
     ]
     rules = learner.feature_rules
     kind += ["random thresholds"] if tree.random_thresholds else []
@@ -256,17 +254,32 @@ def _tree_kind(tree: HistogramTree, split: str) -> list[str]:
     return [
         f"{split} splits",
         *(["random thresholds"] if tree.random_thresholds else []),
-        *_features_per("node", tree.max_features),
+        *_drawn_features(tree),
         *(limits or ["grown until pure"]),
     ]
 
 
-def _features_per(part: str, max_features: Any) -> list[str]:
+def _drawn_features(tree: HistogramTree) -> list[str]:
+    """Return the features that are drawn for a tree, for a level of it and for a node.
+
+    A fraction of a later draw is of the features that the earlier one has left.
+    """
+    drawn: list[str] = []
+    for part, max_features in (
+        ("tree", tree.max_features_per_tree),
+        ("level", tree.max_features_per_level),
+        ("node", tree.max_features),
+    ):
+        drawn += _features_per(part, max_features, "these" if drawn else "the features")
+    return drawn
+
+
+def _features_per(part: str, max_features: Any, of: str) -> list[str]:
     if max_features is None:
         return []
     if isinstance(max_features, int):
         return [f"{max_features} feature{'' if max_features == 1 else 's'} per {part}"]
     if isinstance(max_features, float):
-        return [f"{max_features:g} of the features per {part}"] if max_features < 1 else []
+        return [f"{max_features:g} of {of} per {part}"] if max_features < 1 else []
     number = {"sqrt": "√p", "log2": "log₂ p", "third": "p/3"}[max_features]
     return [f"{number} features per {part}"]

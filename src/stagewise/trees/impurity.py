@@ -1,4 +1,4 @@
-"""Impurity criteria as costs of rows, for pruning.
+"""Impurity criteria: of class fractions, and as costs of rows for pruning.
 
 The impurity of a node is the mean over its rows of the cost of each row, if the node were a leaf.
 So pruning needs only the cost of a row at a node. This module must not grow trees.
@@ -13,12 +13,31 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["IMPURITIES", "RowCosts"]
+__all__ = ["IMPURITIES", "RowCosts", "class_impurity"]
 
 Vector = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 RowCosts = Callable[[Indices, Indices], Vector]
 """A function of row indices and node indices, one node per row, that returns the costs."""
+
+
+def class_impurity(share: Vector, criterion: str) -> Vector:
+    """Return the impurity of nodes with these class fractions; 0 for a node without rows.
+
+    Parameters
+    ----------
+    share : float64 array of shape (…, n_classes)
+        The fractions p_k of the classes; all 0 for a node without rows.
+    criterion : {"gini", "entropy", "misclassification"}
+        1 - Σ_k p_k², -Σ_k p_k log p_k in nats, or 1 - max_k p_k (Breiman et al. 1984, section 4.3).
+    """
+    if criterion == "entropy":
+        log = np.log(share, out=np.zeros_like(share), where=share > 0)
+        return np.asarray(np.maximum(-(share * log).sum(axis=-1), 0.0))
+    whole = share.any(axis=-1).astype(np.float64)
+    if criterion == "misclassification":
+        return np.asarray(whole - share.max(axis=-1))
+    return np.asarray(whole - (share**2).sum(axis=-1))
 
 
 def gini(predicted: npt.NDArray[np.float64], y: npt.NDArray[Any]) -> RowCosts:

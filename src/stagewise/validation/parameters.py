@@ -259,6 +259,17 @@ def check_parameter(estimator: Any, name: str) -> Any:
         ) from None
 
 
+OTHER_WAYS: Mapping[str, str] = MappingProxyType(
+    {
+        "missing_strategy": (
+            " Only single trees replace missing values. To replace them before this fit, use "
+            "scikit-learn's make_pipeline(SimpleImputer(), {}())."
+        )
+    }
+)
+"""How an estimator without a parameter gets its effect; {} is the name of the estimator."""
+
+
 def nearest_name(name: str, names: Iterable[str]) -> str:
     """Return a sentence that suggests the most similar name, or an empty string."""
     close = difflib.get_close_matches(name, list(names), n=1, cutoff=SIMILAR)
@@ -292,7 +303,10 @@ def name_hint(name: str, kind: type, names: Iterable[str]) -> str:
                 usage = f"{parameter}={option.__name__}({name}=...)"
                 return f" It is a parameter of {option.__name__}: {usage}."
     other = _class_with(name, kind)
-    return f" It is a parameter of {other}." if other else nearest_name(name, known)
+    if not other:
+        return nearest_name(name, known)
+    remedy = OTHER_WAYS.get(name, "").format(kind.__name__) if hasattr(kind, "fit") else ""
+    return f" It is a parameter of {other}.{remedy}"
 
 
 def _class_with(name: str, kind: type) -> str:

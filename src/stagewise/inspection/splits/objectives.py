@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.learners.histogram_tree import HistogramTree
+from stagewise.trees.impurity import class_impurity
 
 __all__ = ["GradientObjective", "ImpurityObjective", "Objective", "Order"]
 
@@ -166,13 +167,7 @@ class ImpurityObjective:
         share = np.divide(sums, below, out=np.zeros_like(sums), where=below > 0)
         if self.criterion == "squared_error":
             return np.asarray(np.maximum(share[..., 2] - share[..., 1] ** 2, 0.0))
-        if self.criterion == "entropy":
-            log = np.log(share, out=np.zeros_like(share), where=share > 0)
-            return np.asarray(-(share * log).sum(axis=-1))
-        whole = (weight > 0).astype(np.float64)
-        if self.criterion == "misclassification":
-            return np.asarray(whole - share.max(axis=-1))
-        return np.asarray(whole - (share**2).sum(axis=-1))
+        return class_impurity(share, self.criterion)
 
     def score(self, sums: Matrix, l2: float = 0.0) -> Vector:
         """Return the scores of nodes."""

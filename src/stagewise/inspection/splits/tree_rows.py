@@ -67,8 +67,6 @@ class TreeRows:
     codings : sequence of arrays, or None
         Of every column the cuts between its bins, or None if all thresholds are tried; of a
         categorical column the bin of each category.
-    gain_unit : float
-        The factor from the gains of the tree to those of the objective.
     """
 
     fitted: FittedModel
@@ -79,7 +77,6 @@ class TreeRows:
     objective: Objective
     rules: HistogramTree
     codings: Codings
-    gain_unit: float
 
     @classmethod
     def of(
@@ -123,9 +120,7 @@ class TreeRows:
         kept = np.flatnonzero(weight > 0)
         columns = [column[kept] for column in fitted.append_derived(given.columns())]
         reader = _Reader(fitted, columns, target.y[kept], weight[kept], caller)
-        objective, rules, unit = (reader.averaged if is_average(estimator) else reader.boosted)(
-            tree
-        )
+        objective, rules = (reader.averaged if is_average(estimator) else reader.boosted)(tree)
         has_weights = target.weight is not None and bool((target.weight[kept] != 1).any())
         return cls(
             fitted,
@@ -136,7 +131,6 @@ class TreeRows:
             objective,
             rules,
             reader.codings(weight[kept] if has_weights else None),
-            unit,
         )
 
     def reach(self, node: int) -> npt.NDArray[np.bool_]:
@@ -173,6 +167,15 @@ class TreeRows:
             leaf[here & ~left] = self.tree.right[node]
         return leaf
 
+    def node_sums(self) -> Matrix:
+        """Return the sums of the objective over the rows of every node."""
+        tree, own = self.tree, self.objective.row_sums
+        sums = np.zeros((len(tree.feature), own.shape[1]))
+        np.add.at(sums, self.leaves(), own)
+        for node in np.flatnonzero(tree.feature >= 0)[::-1].tolist():
+            sums[node] = sums[tree.left[node]] + sums[tree.right[node]]
+        return sums
+
 
 @dataclass(frozen=True, eq=False)
 class _Reader:
@@ -188,8 +191,8 @@ class _Reader:
     def spec(self) -> Any:
         return fit_spec(self.fitted.estimator)
 
-    def boosted(self, number: int) -> tuple[Objective, HistogramTree, float]:
-        """Return the objective of a boosted tree, its rules, and the unit of its gains."""
+    def boosted(self, number: int) -> tuple[Objective, HistogramTree]:
+        """Return the objective of a boosted tree, and its rules."""
         fitted, model, recipe = self.fitted, self.fitted.model, self.spec.recipe
         ensemble, loss = model.ensemble, fit_loss(fitted.estimator)
         if recipe.dropout.rate > 0:
@@ -211,7 +214,7 @@ class _Reader:
         ).astype(np.float64)
         if recipe.response.of_classes:
             own = self._by_class(self.weight * pairs[0, :, 0])
-            return ImpurityObjective(own, rules.criterion, rules), rules, 1.0
+            return ImpurityObjective(own, rules.criterion, rules), rules
         pairs = pairs if joint else pairs[-1:]
         scale = model.scale if isinstance(model.scale, float) else 1.0
         unit = float(scale) ** ((loss.degree or 1) - 1)
@@ -220,10 +223,10 @@ class _Reader:
         spread = (self.weight * gradient**2).sum(axis=1) / (self.weight * hessian).sum(axis=1)
         if loss.leaf_quantile is not None:
             rules = replace(rules, max_step=0.0)
-        return GradientObjective(sums, rules, float(spread.sum())), rules, unit**2
+        return GradientObjective(sums, rules, float(spread.sum())), rules
 
-    def averaged(self, number: int) -> tuple[Objective, HistogramTree, float]:
-        """Return the objective of a single tree or of a tree of a forest."""
+    def averaged(self, number: int) -> tuple[Objective, HistogramTree]:
+        """Return the objective of a single tree or of a tree of a forest, and its rules."""
         model, rules, weight = self.fitted.model, self.spec.tree, self.weight
         strategy = getattr(self.fitted.estimator, "missing_strategy", "learned")
         filled = strategy != "learned" and any(np.isnan(column).any() for column in self.columns)
@@ -238,12 +241,11 @@ class _Reader:
             by_sums = len(model.classes) == 2 and rules.criterion == "gini"
             own = self._by_class(weight)
             spread = 0.5 if by_sums else None
-            return ImpurityObjective(own, rules.criterion, rules, spread), rules, 1.0
+            return ImpurityObjective(own, rules.criterion, rules, spread), rules
         centred = self.y - float(model.offset)
         sums = weight[:, np.newaxis] * np.column_stack([np.ones_like(centred), centred, centred**2])
         spread = float((weight * centred**2).sum() / weight.sum())
-        objective = ImpurityObjective(sums, "squared_error", rules, spread)
-        return objective, rules, 2.0 * float(model.scale) ** 2
+        return ImpurityObjective(sums, "squared_error", rules, spread), rules
 
     def codings(self, weight: Vector | None) -> Codings:
         """Return the cuts of the columns as the fit has learned them from these rows."""

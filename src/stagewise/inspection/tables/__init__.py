@@ -1,10 +1,13 @@
 """Descriptions of tables before training."""
 
 from stagewise.inspection.tables.description import Description, describe
+from stagewise.inspection.tables.information_gain import InformationGain, information_gain
 
 __all__ = [
     "Description",
+    "InformationGain",
     "describe",
+    "information_gain",
 ]
 
 
