@@ -34,9 +34,9 @@ def classifier(**parameters):
     return GradientBoostingClassifier(**given | parameters)
 
 
-def fit(model, folder, key=KEY, valid=None, seconds=0.0):
+def fit(model, folder, key=KEY, valid=None, seconds=0.0, seed=0):
     with CheckpointFolder(folder, key, seconds) as checkpoints:
-        model._fit(FitArguments(rows(), None, X_val=valid), checkpoints=checkpoints)
+        model._fit(FitArguments(rows(seed), None, X_val=valid), checkpoints=checkpoints)
     return model
 
 
@@ -64,6 +64,14 @@ def test_a_resumed_fit_has_the_same_bytes(tmp_path, at):
     whole = classifier(subsample=0.7).fit(rows())
     interrupted(tmp_path / "c", at, subsample=0.7)
     assert bytes_of(fit(classifier(subsample=0.7), tmp_path / "c")) == bytes_of(whole)
+
+
+def test_other_rows_are_found_by_their_loss(tmp_path):
+    """Names, sizes and footers may be equal; the training loss of the rounds is not."""
+    interrupted(tmp_path / "c", 5)
+    message = "not those of the checkpoint: after round 5 .*use another folder"
+    with pytest.raises(ValueError, match=message):
+        fit(classifier(), tmp_path / "c", seed=1)
 
 
 def test_a_fit_that_early_stopping_has_ended_gets_no_further_round(tmp_path):

@@ -126,7 +126,7 @@ NEEDS: dict[str, tuple[Any, int, int]] = {
         N,
         500_000,
     ),
-    "target encoding of [0-9,]+ categories and combinations": (REGRESSOR, N, 400_000),
+    "target encoding of at least [0-9,]+ categories and combinations": (REGRESSOR, N, 400_000),
 }
 
 

@@ -250,6 +250,7 @@ OTHER_VALUES: dict[str, Any] = {
     "direction": "backward",
     "dropout": "dart",
     "early_stopping": True,
+    "eval_metric": "auc",
     "feature_penalty": [1.0],
     "fit_intercept": False,
     "grow_policy": "depth_wise",

@@ -287,6 +287,15 @@ def test_a_fixed_size_is_exact(share, n, table):
     assert [tree.cover[0] for tree in model.model_.ensemble.trees] == [n] * 4
 
 
+def test_a_fixed_size_without_a_fraction_leaves_rows_out(table):
+    drawn = Regressor(n_estimators=4, sampling="fixed_size").fit(table.X, table.number)
+    share = Regressor(n_estimators=4, sampling="fixed_size", subsample=0.8)
+    whole = Regressor(n_estimators=4).fit(table.X, table.number)
+    assert drawn.fingerprint() == share.fit(table.X, table.number).fingerprint()
+    assert drawn.fingerprint() != whole.fingerprint()
+    assert "exactly 0.8 of the rows per round" in drawn.recipe()
+
+
 def test_all_rows_are_no_sample_of_fixed_size(table):
     with pytest.raises(InvalidParameterError, match="must be below 1 with sampling='fixed_size'"):
         Regressor(sampling="fixed_size", subsample=1.0).fit(table.X, table.number)

@@ -152,6 +152,35 @@ def test_folds_depend_on_the_numbers_of_rows_only() -> None:
     assert (draw_encoding_folds(10_000, 2**33, 5, 1) != whole).mean() > 0.8
 
 
+def test_the_search_for_keys_ends_where_there_is_no_memory_for_more() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 50, (N, 2)).astype(float)
+    blocks = blocks_of(X, np.ones((N, 2), np.float32), np.zeros(N, np.uint8), range(10, N, 10))
+    read, counts = [], []
+
+    def counted():
+        for block in blocks:
+            read.append(block)
+            yield block
+
+    def check(n_keys: int) -> None:
+        counts.append(n_keys)
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        learn_cross_fitting(Workers(1), [(0, 1)], [50, 50], N, 1, counted, check, 35)
+    assert len(read) == 4  # ten keys a block
+    assert 35 < counts[0] <= 40
+
+
+def test_infinite_gradients_are_an_error() -> None:
+    pairs = np.ones((N, 2), np.float32)
+    pairs[7, 0] = np.inf
+    X = np.zeros((N, len(LEVELS)))
+    with pytest.raises(ValueError, match=r"beyond the range of a float32.*Rescale y"):
+        learn(blocks_of(X, pairs, np.zeros(N, np.uint8)))
+
+
 def test_bad_arguments_are_refused() -> None:
     workers, X = Workers(1), Columns(np.zeros((2, 1)))
     index = KeyIndices([[(0, 3)], [(0, 3), (1, 2)]])

@@ -125,6 +125,11 @@ class Boosting:
         an earlier one draws the same numbers as an uninterrupted fit.
     metric : BoundMetric or None
         The metric of the held-out rows, as a function of their scores.
+
+    Attributes
+    ----------
+    train_loss : float
+        The mean loss of the training rows so far.
     """
 
     def __init__(
@@ -158,7 +163,7 @@ class Boosting:
             terms_per_round=len(self._turns),
         )
         self._vectors = VectorGradients(train.n_rows, loss.n_outputs) if parts.joint else None
-        self._train_loss = self._bound.evaluate(train.score) / train.total_weight
+        self.train_loss = self._bound.evaluate(train.score) / train.total_weight
         self._cached: tuple[int, Gradients] | None = None
         self._amounts = None
         if parts.recipe.correction is not None:
@@ -196,9 +201,9 @@ class Boosting:
         if result.values and recipe.correction == "each_round":
             self.correct()
         if result.values:
-            self._train_loss = self._bound.evaluate(train.score) / train.total_weight
+            self.train_loss = self._bound.evaluate(train.score) / train.total_weight
         return RoundResult(
-            self._train_loss,
+            self.train_loss,
             self._valid_loss(),
             bool(result.values),
             result.stop_reason,

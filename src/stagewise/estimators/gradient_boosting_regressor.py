@@ -101,7 +101,7 @@ class GradientBoostingRegressor(
         for each tree and each depth. See docs/defaults.md.
     subsample : float or "auto", default="auto"
         The fraction of the rows that a round uses, drawn anew in each round. "auto": 0.8 where
-        `sampling` is MVS or draws groups, otherwise 1.
+        `sampling` is MVS, "fixed_size" or draws groups, otherwise 1.
     sampling : {"auto", "uniform", "fixed_size", "bootstrap", "goss", "mvs", "group"}, Goss or \
 Mvs, default="auto"
         How rows are drawn. "auto": "mvs", unless `subsample` or `oob_score` is set; or

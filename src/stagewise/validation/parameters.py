@@ -21,6 +21,7 @@ from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.rules import Number, OneOf, Rule, flag
 
 __all__ = [
+    "LEAVE_ROWS_OUT",
     "RULES",
     "Use",
     "all_parameters",

@@ -29,7 +29,14 @@ from stagewise._native import (
 from stagewise.cluster.peers import ALONE, Peers
 from stagewise.data.categories.target_encoding import Sources, TargetEncoding, Values
 
-__all__ = ["KEY_BYTES", "NO_FOLD", "CrossFitting", "KeyedRows", "learn_cross_fitting"]
+__all__ = [
+    "INDEX_BYTES",
+    "KEY_BYTES",
+    "NO_FOLD",
+    "CrossFitting",
+    "KeyedRows",
+    "learn_cross_fitting",
+]
 
 NO_FOLD = ENCODING_FOLDS
 """The fold of a row that is not learned from."""
@@ -37,6 +44,8 @@ SUM_BITS = 61
 """A sum of whole numbers has at most this many bits."""
 KEY_BYTES = (2 * 8 + 4) * (ENCODING_FOLDS + 1)
 """The memory of a key: its sums and its encodings, of one output."""
+INDEX_BYTES = 80
+"""The memory of a key in the index, which grows by doubling."""
 
 Folds = npt.NDArray[np.uint8]
 Vector = npt.NDArray[np.float64]
@@ -132,6 +141,7 @@ def learn_cross_fitting(
     n_outputs: int,
     blocks: Blocks,
     check: Callable[[int], None] | None = None,
+    most_keys: int | None = None,
     peers: Peers = ALONE,
 ) -> CrossFitting:
     """Learn target encodings by cross fitting.
@@ -151,7 +161,10 @@ def learn_cross_fitting(
     blocks : callable
         Returns the rows of this rank in blocks.
     check : callable or None
-        Gets the number of keys of all kinds before memory is taken for them.
+        Gets a number of keys of all kinds, before memory is taken for their sums; it raises if
+        there are too many.
+    most_keys : int or None
+        The search for keys ends at this number of them, and `check` gets it; None: no limit.
     peers : Peers
         The ranks, each with a part of the rows.
     """
@@ -162,10 +175,14 @@ def learn_cross_fitting(
         for output in range(n_outputs):
             most = [np.abs(term).max(initial=0.0) for term in block.terms(output)]
             largest[output] = np.maximum(largest[output], most)
+        if most_keys is not None and _n_keys(index, sources) > most_keys:
+            break  # all ranks raise after the rows
     kinds = range(len(sources))
+    if check is not None:
+        check(max(peers.gather(_n_keys(index, sources))))
     _merge_keys(index, sources, peers)
     if check is not None:
-        check(sum(index.n_keys(kind) for kind in kinds))
+        check(_n_keys(index, sources))
     largest = reduce(np.maximum, peers.gather(largest))
     scales = [[_scale(most, n_rows) for most in of_output] for of_output in largest.tolist()]
     sums = [_KeySums.empty(index, kinds) for _ in range(n_outputs)]
@@ -181,6 +198,11 @@ def learn_cross_fitting(
     return CrossFitting(workers, sources, n_categories, index, by_kind)
 
 
+def _n_keys(index: KeyIndices, sources: Sequence[Sources]) -> int:
+    """Return the number of keys of all kinds."""
+    return sum(index.n_keys(kind) for kind in range(len(sources)))
+
+
 def _merge_keys(index: KeyIndices, sources: Sequence[Sources], peers: Peers) -> None:
     """Merge the combinations that the rows of the ranks have."""
     several = [kind for kind, source in enumerate(sources) if len(source) > 1]
@@ -191,6 +213,11 @@ def _merge_keys(index: KeyIndices, sources: Sequence[Sources], peers: Peers) -> 
 
 def _scale(largest: float, n_rows: int) -> float:
     """Return the power of two by which terms are multiplied before they are rounded."""
+    if not math.isfinite(largest):
+        raise ValueError(
+            "The gradients of the loss at its best constant are beyond the range of a float32, so "
+            "categories cannot be target-encoded. Rescale y, or set category_encoding='sets'."
+        )
     bits = math.frexp(largest)[1] + n_rows.bit_length()
     return math.ldexp(1.0, min(SUM_BITS - bits, 1000))
 

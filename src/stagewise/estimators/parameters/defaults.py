@@ -27,7 +27,7 @@ from stagewise.options import (
     flatten_options,
 )
 from stagewise.training.reading.folds import MANY_ROWS, FoldSizes
-from stagewise.validation.parameters import RULES
+from stagewise.validation.parameters import LEAVE_ROWS_OUT, RULES
 from stagewise.validation.rules import OrAuto, Rule
 
 __all__ = ["AUTO_RULES", "RATE", "DataFacts", "resolve_auto"]
@@ -274,7 +274,8 @@ def _sampling(params: Mapping[str, Any], *, draws: bool) -> dict[str, Any]:
     free = _is_auto(params, "sampling") and _is_auto(params, "subsample")
     if draws and free and not params.get("oob_score"):
         return {"sampling": Mvs(), "subsample": DRAWN}
-    by_share = isinstance(params["sampling"], Mvs) or params["sampling"] == "group"
+    sampling = params["sampling"]
+    by_share = isinstance(sampling, Mvs) or sampling in LEAVE_ROWS_OUT
     return {"sampling": "uniform", "subsample": DRAWN if by_share else 1.0}
 
 

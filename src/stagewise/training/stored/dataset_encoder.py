@@ -15,6 +15,7 @@ from stagewise.data import Features
 from stagewise.data.bins import SAMPLE_LIMIT
 from stagewise.data.categories.combinations import find_combinations
 from stagewise.data.categories.cross_fitting import (
+    INDEX_BYTES,
     KEY_BYTES,
     NO_FOLD,
     CrossFitting,
@@ -33,8 +34,8 @@ __all__ = ["DatasetEncoder", "EncodedColumns"]
 
 Array = npt.NDArray[Any]
 Scale = Callable[[Array], Array]
-MEMORY_SHARE = 4
-"""Keys may have this part of the memory limit."""
+MEMORY_SHARE = 6
+"""Keys may have this part of the memory limit; if rows are held out, there are two sets of them."""
 
 
 @dataclass(frozen=True)
@@ -181,6 +182,7 @@ class DatasetEncoder:
                 pairs = encoder.pairs(*self._target(first, table.n_rows), best)
                 yield KeyedRows(table, folds(first, table.n_rows), pairs)
 
+        most_keys = self._most_keys()
         fitted = learn_cross_fitting(
             encoder.workers,
             encoder.sources,
@@ -188,17 +190,23 @@ class DatasetEncoder:
             self.rows.n_rows if learned is None else learned.n_rows,
             encoder.loss.n_outputs,
             blocks,
-            self._check_memory,
+            partial(self._check_memory, most_keys),
+            most_keys,
             target.peers,
         )
         return EncodedColumns(fitted, folds, self._cuts(fitted, folds))
 
-    def _check_memory(self, n_keys: int) -> None:
-        """Raise unless the sums of the keys fit into the memory limit."""
-        needed = n_keys * KEY_BYTES * self.encoder.loss.n_outputs
-        if needed > min(self.rows.target.peers.gather(self.rows.dataset.limit())) // MEMORY_SHARE:
+    def _most_keys(self) -> int:
+        """Return the largest number of keys for which every rank has memory."""
+        limit = min(self.rows.target.peers.gather(self.rows.dataset.limit()))
+        own = INDEX_BYTES + KEY_BYTES * self.encoder.loss.n_outputs
+        return int(limit // MEMORY_SHARE // own)
+
+    def _check_memory(self, most_keys: int, n_keys: int) -> None:
+        """Raise unless the keys fit into the memory limit."""
+        if n_keys > most_keys:
             raise NeedsRowsInMemoryError(
-                f"target encoding of {n_keys:,} categories and combinations of categories",
+                f"target encoding of at least {n_keys:,} categories and combinations of categories",
                 "set category_encoding='sets'",
             )
 

@@ -116,7 +116,7 @@ def read_training_dataset(
         rows.train.n_rows,
         sample.missing,
         parts.unknown,
-        fold,
+        fold=fold,
     )
 
 

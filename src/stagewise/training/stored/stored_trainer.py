@@ -7,6 +7,7 @@ to the byte.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -352,6 +353,15 @@ class _StoredTrainer:
                 table.store.add_tree(workers, table.layout, grown, value, output)
         return rounds
 
+    def _check_resumed(self, rounds: Rounds, train_loss: float) -> None:
+        """Raise ValueError unless the rows have the training loss of the checkpoint."""
+        if rounds.n and not math.isclose(train_loss, rounds.train_loss[-1], rel_tol=1e-9):
+            raise ValueError(
+                f"The rows are not those of the checkpoint: after round {rounds.n} their training "
+                f"loss was {rounds.train_loss[-1]:.10g}, and now it is {train_loss:.10g}. A file "
+                "has changed. Restore it, or use another folder for the checkpoint."
+            )
+
     def _recipe(self, features: Features, table: StoredTable) -> BoundRecipe:
         """Return the recipe of this fit: the store draws the rows of a round."""
         recipe, loss = self.spec.recipe, self.loss
@@ -400,6 +410,9 @@ class _StoredTrainer:
         try:
             recipe, context = self._recipe(coding.features, rows.table), self.context
             fit = Boosting(recipe, ensemble, rows, valid, context.workers, context.seed)
+            self._check_resumed(
+                before, fit.train_loss * self.scale.loss_unit(self.loss.degree or 0)
+            )
             boost([fit], range(before.n, last), monitor)
         finally:
             monitor.close()
