@@ -29,11 +29,15 @@ from stagewise.losses import (
 
 ROOT = Path(__file__).parents[1]
 METHODS = ROOT / "docs" / "methods"
-sys.path += [str(ROOT / "tools"), str(ROOT / "tools" / "figures")]
+PROGRAMS = [str(ROOT / "tools"), str(ROOT / "tools" / "figures")]
+# Only while they are imported: a figure has the name of a folder of tests.
+sys.path += PROGRAMS
 margins = importlib.import_module("margins")
 bias_variance = importlib.import_module("bias_variance")
 steps = importlib.import_module("steps")
 properties = importlib.import_module("measure_properties")
+for program in PROGRAMS:
+    sys.path.remove(program)
 
 COMMAND = re.compile(r'```console\n\$ \.venv/bin/python -c "\n(.*?)"\n(.*?)```', flags=re.DOTALL)
 TRY_IT = ["ada_boost", "samme", "real_ada_boost", "gentle_ada_boost", "logit_boost"]
