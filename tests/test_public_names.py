@@ -11,7 +11,7 @@ import pytest
 import stagewise
 from stagewise import HistogramTree
 
-PACKAGES = ["", ".dependence", ".importances", ".quality", ".shap", ".splits", ".tables"]
+PACKAGES = ["", ".dependence", ".importances", ".quality", ".rounds", ".shap", ".splits", ".tables"]
 
 
 MODULES = ["", ".losses", ".averaging", ".options", ".learners", ".estimators", ".bagging"]

@@ -13,10 +13,13 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from bagging import bagging, committees, cross_validation_committees
+from bias_variance import bias_variance_figure
 from corrections import corrective
 from data import TEXTBOOK, additive, spheres, wave
 from forests import random_forest
 from linear import linear_model, stagewise_linear, stepwise
+from losses import losses
+from margins import ada_boost_path_figure, margins_figure
 from multiway import multiway_splits
 from quality import quality, shapley
 from sampling import dart, sampling
@@ -24,6 +27,7 @@ from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
+from steps import gradient_rates, newton_errors, newton_rates
 from style import BLUE, GREEN, GREY, ORANGE, RED, plt, save
 from trees import decision_tree, pruning
 
@@ -364,6 +368,13 @@ FIGURES: list[Callable[[], None]] = [
     inspection,
     quality,
     shapley,
+    losses,
+    ada_boost_path_figure,
+    margins_figure,
+    bias_variance_figure,
+    newton_errors,
+    newton_rates,
+    gradient_rates,
 ]
 
 

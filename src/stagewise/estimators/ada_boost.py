@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from stagewise.boosting.recipe import DISCRETE, REAL, Recipe
@@ -55,6 +56,8 @@ n_jobs, verbose, callbacks, class_weight
 
     Attributes
     ----------
+    estimator_weights_ : float64 array of shape (n_iter_,)
+        ν α_m, the weights of the votes; only for algorithm="discrete".
     model_, n_iter_, best_iteration_, train_loss_, validation_loss_, feature_importances_, \
 classes_, n_features_in_, feature_names_in_, fit_report_
         As in `GradientBoostingClassifier`.
@@ -121,6 +124,30 @@ classes_, n_features_in_, feature_names_in_, fit_report_
         self.verbose = verbose
         self.callbacks = callbacks
         self.class_weight = class_weight
+
+    @property
+    def estimator_weights_(self) -> npt.NDArray[np.float64]:
+        """The weights of the votes: ν α_m, α_m = log((1 - err_m) / err_m) + log(K - 1).
+
+        They are read from the leaves, whose largest value is β = (K-1)²/K · ν α_m, so a loaded
+        model has them, too. `stagewise.inspection.ada_boost_path` computes err_m.
+        """
+        model = self._fitted()
+        assert model.classes is not None
+        k, n = max(2, len(model.classes)), model.ensemble.trees_per_round
+        leaves = [tree.value[tree.feature < 0] for tree in model.ensemble.trees]
+        rounds = [np.abs(np.concatenate(leaves[i : i + n])) for i in range(0, len(leaves), n)]
+        beta = np.array([values.max() for values in rounds], dtype=np.float64)
+        voted = all(
+            (np.isclose(v, b, rtol=1e-9) | np.isclose(v, b / (k - 1), rtol=1e-9)).all()
+            for v, b in zip(rounds, beta, strict=True)
+        )
+        if self.algorithm != "discrete" or not voted:
+            raise AttributeError(
+                "Only AdaBoostClassifier(algorithm='discrete') has estimator_weights_; trees of "
+                "algorithm='real' add log odds of leaves, not votes."
+            )
+        return beta * (k / (k - 1) ** 2)
 
     def _recipe(self) -> Recipe:
         return DISCRETE if self.algorithm == "discrete" else REAL

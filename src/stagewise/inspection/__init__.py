@@ -1,5 +1,6 @@
 """Inspection of fitted models and of tables."""
 
+from stagewise.inspection.bias_variance import BiasVariance, bias_variance
 from stagewise.inspection.dependence import (
     AccumulatedEffects,
     Dependence,
@@ -40,6 +41,7 @@ from stagewise.inspection.quality import (
     scores,
     thresholds,
 )
+from stagewise.inspection.rounds import AdaBoostPath, Margins, ada_boost_path, margins
 from stagewise.inspection.shap import ShapValues, shap_values
 from stagewise.inspection.splits import (
     NodeSplits,
@@ -56,6 +58,8 @@ from stagewise.inspection.tables import (
 
 __all__ = [
     "AccumulatedEffects",
+    "AdaBoostPath",
+    "BiasVariance",
     "Calibration",
     "ConfusionMatrix",
     "Contributions",
@@ -67,6 +71,7 @@ __all__ = [
     "InformationGain",
     "Interactions",
     "LearningCurves",
+    "Margins",
     "NodeSplits",
     "PrecisionRecall",
     "Predictions",
@@ -78,6 +83,8 @@ __all__ = [
     "StructureScore",
     "Thresholds",
     "accumulated_effects",
+    "ada_boost_path",
+    "bias_variance",
     "calibration",
     "confusion_matrix",
     "decision_path",
@@ -87,6 +94,7 @@ __all__ = [
     "information_gain",
     "interactions",
     "learning_curves",
+    "margins",
     "partial_dependence",
     "permutation_importance",
     "proximity",

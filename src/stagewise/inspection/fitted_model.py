@@ -23,11 +23,13 @@ from stagewise.estimators.bases.model_access import (
     is_average,
     predict_scores,
     read_rows,
+    read_training_target,
     score_columns,
 )
 from stagewise.estimators.bases.scores import ModelScores
 from stagewise.inspection.encoded_rows import EncodedRows
 from stagewise.model.model import Model
+from stagewise.training.reading.target_reader import Target
 from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.parameters import nearest_name
 from stagewise.validation.rules import Rule
@@ -209,6 +211,18 @@ class FittedModel:
                 f"{'is' if least == 1 else 'are'} needed. Pass more rows."
             )
         return rows
+
+    def training_target(self, y: Any, sample_weight: Any, n_rows: int) -> Target:
+        """Return the targets and weights of training rows; raise if the classes are others."""
+        target = read_training_target(self.estimator, y, sample_weight, n_rows)
+        found = [] if target.classes is None else target.classes.tolist()
+        classes = self.model.classes
+        if classes is not None and found != classes.tolist():
+            raise ValueError(
+                f"y has the classes {found[:20]}, and the model has {classes.tolist()[:20]}. Pass "
+                "the training rows."
+            )
+        return target
 
     def columns(self, X: Any, *, least: int = 1) -> list[Vector]:
         """Return the encoded columns of rows, one array for each feature."""

@@ -19,12 +19,7 @@ from stagewise.data.bins import learn_codings
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.boosting import BaseBoosting
 from stagewise.estimators.bases.forest import BaseForest
-from stagewise.estimators.bases.model_access import (
-    fit_loss,
-    fit_spec,
-    is_average,
-    read_training_target,
-)
+from stagewise.estimators.bases.model_access import fit_loss, fit_spec, is_average
 from stagewise.estimators.bases.tree import BaseDecisionTree
 from stagewise.inspection.fitted_model import FittedModel, check_argument
 from stagewise.inspection.splits.objectives import (
@@ -109,13 +104,7 @@ class TreeRows:
         if not n_trees:
             raise ValueError("The model has no trees.")
         given = fitted.rows(X, least=1)
-        target = read_training_target(estimator, y, sample_weight, given.n)
-        found = [] if target.classes is None else target.classes.tolist()
-        if model.classes is not None and found != model.classes.tolist():
-            raise ValueError(
-                f"y has the classes {found[:20]}, and the model has "
-                f"{model.classes.tolist()[:20]}. Pass the training rows."
-            )
+        target = fitted.training_target(y, sample_weight, given.n)
         weight = np.ones(given.n) if target.weight is None else target.weight
         kept = np.flatnonzero(weight > 0)
         columns = [column[kept] for column in fitted.append_derived(given.columns())]
