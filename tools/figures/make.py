@@ -20,6 +20,7 @@ from linear import linear_model, stagewise_linear, stepwise
 from multiway import multiway_splits
 from quality import quality, shapley
 from sampling import dart, sampling
+from simulated import simulated
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -364,6 +365,7 @@ FIGURES: list[Callable[[], None]] = [
     inspection,
     quality,
     shapley,
+    simulated,
 ]
 
 
