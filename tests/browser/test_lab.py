@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -298,6 +299,10 @@ def test_an_empty_plane_has_no_model_and_takes_points(lab):
     lab.click("text=Clear")
     wait(lab)
     assert "Add points" in lab.inner_text(".rounds")
+    assert "The plane is empty" in lab.inner_text(".stage")
+    assert lab.inner_text("section[aria-label=Tree]").endswith("There is no model without points.")
+    assert "margin is" not in lab.inner_text("section[aria-label=Margins]")
+    assert "e−" not in lab.text_content(".curves")  # an axis without values ends at 1
     lab.focus("canvas.marks")
     for _ in range(3):
         lab.keyboard.press("n")
@@ -305,6 +310,42 @@ def test_an_empty_plane_has_no_model_and_takes_points(lab):
     wait(lab)
     assert "Add points" not in lab.inner_text(".rounds")
     assert "NaN" not in lab.evaluate("document.querySelector('main').innerHTML")
+
+
+def test_a_full_plane_takes_no_more_points_and_shows_why(lab):
+    lab.focus("canvas.marks")
+    for _ in range(51):
+        lab.keyboard.press("n")
+    wait(lab)
+    assert lab.get_attribute("canvas.marks", "aria-label") == "Plane with 250 points"
+    assert status(lab) == "The plane is full: it has room for 250 points."
+    assert status(lab) in lab.inner_text(".stage > .note")
+
+
+def test_the_keys_of_the_plane_are_listed(lab):
+    lab.click("text=Keys on the plane")
+    listed = lab.inner_text(".keys")
+    for key in ("Page Down", "arrows", "N", "C", "Delete", "Escape"):
+        assert key in listed
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_leaves_of_a_large_tree_do_not_overlap_and_hold_their_numbers(page, written, width):
+    show(page, written, width, 844)
+    slide(page, "leaves", 8)
+    assert page.locator("text=scroll it sideways").is_visible() == (width == 390)
+    boxes, texts = (
+        page.eval_on_selector_all(
+            f".tree-figure {name}",
+            "all => all.map(e => e.getBoundingClientRect()).map(r => [r.left, r.right, r.top])",
+        )
+        for name in (".leaf", ".leaf-value")
+    )
+    assert len(boxes) == 8
+    ends = sorted(boxes)
+    assert all(a[1] <= b[0] for a, b in itertools.pairwise(ends))
+    for box, text in zip(boxes, texts, strict=True):
+        assert box[0] <= text[0] < text[1] <= box[1]
 
 
 def test_steps_that_do_not_suit_the_loss_have_a_reason(lab):
@@ -371,30 +412,30 @@ def test_the_plane_follows_the_theme(lab):
 
 
 def test_a_frame_is_drawn_in_time_while_the_slider_moves(lab):
-    """60 frames a second, with 200 points and 200 rounds: less than 16 ms of the page's thread.
+    """60 frames a second, with 200 points and 200 rounds: the median frame takes less than 16 ms.
 
-    The processor time is measured, which does not depend on what else the machine does.
+    A frame is one move of the slider until everything is drawn. Its processor time in the page's
+    thread is measured, which does not depend on what else the machine does.
     """
-    frames = 60
+    assert lab.get_attribute("canvas.marks", "aria-label") == "Plane with 200 points"
+    assert lab.get_attribute("#rounds", "max") == "200"
     session = lab.context.new_cdp_session(lab)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
 
-    def seconds():
+    def milliseconds():
         metrics = session.send("Performance.getMetrics")["metrics"]
-        return next(one["value"] for one in metrics if one["name"] == "TaskDuration")
+        return 1000 * next(one["value"] for one in metrics if one["name"] == "TaskDuration")
 
-    move = """async (frames) => {
+    move = """(round) => {
       const input = document.getElementById("rounds");
-      for (let k = 0; k < frames; k++) {
-        input.value = 1 + (k * 37) % 200;
-        input.dispatchEvent(new Event("input"));
-        await new Promise(requestAnimationFrame);
-      }
+      input.value = round;
+      input.dispatchEvent(new Event("input"));
+      return new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
     }"""
-    lab.evaluate(move, frames)  # compiles the scripts
     times = []
-    for _ in range(3):
-        before = seconds()
-        lab.evaluate(move, frames)
-        times.append((seconds() - before) / frames)
-    assert min(times) < 0.016
+    for k in range(80):
+        before = milliseconds()
+        lab.evaluate(move, 1 + (k * 37) % 200)
+        times.append(milliseconds() - before)
+    drawn = times[20:]  # the first frames compile the scripts
+    assert 0 < np.median(drawn) < 16, f"median {np.median(drawn):.1f} ms"

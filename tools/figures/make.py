@@ -23,6 +23,7 @@ from margins import ada_boost_path_figure, margins_figure
 from multiway import multiway_splits
 from quality import quality, shapley
 from sampling import dart, sampling
+from simulated import simulated
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -375,6 +376,7 @@ FIGURES: list[Callable[[], None]] = [
     newton_errors,
     newton_rates,
     gradient_rates,
+    simulated,
 ]
 
 

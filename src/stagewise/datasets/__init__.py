@@ -3,7 +3,11 @@
 from stagewise.datasets.dataset import Dataset
 from stagewise.datasets.open import read_batches, read_csv, read_parquet
 from stagewise.datasets.simulated import (
+    make_banana,
     make_friedman1,
+    make_friedman2,
+    make_friedman3,
+    make_moons,
     make_nested_spheres,
     make_sine,
     make_step,
@@ -12,7 +16,11 @@ from stagewise.datasets.simulated import (
 
 __all__ = [
     "Dataset",
+    "make_banana",
     "make_friedman1",
+    "make_friedman2",
+    "make_friedman3",
+    "make_moons",
     "make_nested_spheres",
     "make_sine",
     "make_step",

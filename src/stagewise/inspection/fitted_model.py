@@ -30,9 +30,9 @@ from stagewise.estimators.bases.scores import ModelScores
 from stagewise.inspection.encoded_rows import EncodedRows
 from stagewise.model.model import Model
 from stagewise.training.reading.target_reader import Target
+from stagewise.validation.arguments import check_argument
 from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.parameters import nearest_name
-from stagewise.validation.rules import Rule
 from stagewise.workers import make_workers
 
 __all__ = ["FittedModel", "Response", "Vector", "check_argument"]
@@ -40,14 +40,6 @@ __all__ = ["FittedModel", "Response", "Vector", "check_argument"]
 Vector = npt.NDArray[np.float64]
 Response = Literal["score", "mean"]
 NAMES_SHOWN = 10
-
-
-def check_argument(name: str, rule: Rule, value: Any) -> Any:
-    """Return an argument as validated by its rule, or raise an error that names it."""
-    try:
-        return rule(value)
-    except ValueError as error:
-        raise InvalidParameterError(f"{name} must be {error}; got {short_repr(value)}.") from None
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,15 @@ __all__ = ["boosting_script", "examples", "lab_html", "write_lab"]
 
 BOOSTING = ("tree.js", "losses.js", "boosting.js", "surface.js")
 SHARED = ("base.js", "charts.js")
-SCRIPTS = ("state.js", "colours.js", "plane.js", "panels.js", "controls.js", "main.js")
+SCRIPTS = (
+    "state.js",
+    "colours.js",
+    "captions.js",
+    "plane.js",
+    "panels.js",
+    "controls.js",
+    "main.js",
+)
 TITLE = "Boosting lab"
 
 

@@ -1,4 +1,4 @@
-"""Errors for unknown arguments of functions, which suggest the right ones."""
+"""Errors for arguments of functions: unknown names, which suggest the right ones, and values."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
+from stagewise.errors import InvalidParameterError
 from stagewise.validation.foreign_names import FOREIGN_NAMES
+from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import name_hint, nearest_name
+from stagewise.validation.rules import Rule
 
-__all__ = ["suggests_arguments"]
+__all__ = ["check_argument", "suggests_arguments"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -25,6 +28,8 @@ FOREIGN_ARGUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "data": ("background", ""),
         "feature_perturbation": ("kind", ""),
         "sample_size": ("max_samples", ""),
+        "n_samples": ("n_rows", ""),
+        "random_state": ("seed", ""),
         "scoring": ("loss", "a loss, smaller is better"),
         "subsample": ("max_samples", ""),
         "w": ("sample_weight", ""),
@@ -32,6 +37,14 @@ FOREIGN_ARGUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
     }
 )
 """Arguments of other libraries that are not similar to ours, and ours."""
+
+
+def check_argument(name: str, rule: Rule, value: Any) -> Any:
+    """Return an argument as validated by its rule, or raise an error that names it."""
+    try:
+        return rule(value)
+    except ValueError as error:
+        raise InvalidParameterError(f"{name} must be {error}; got {short_repr(value)}.") from None
 
 
 def suggests_arguments(function: Callable[P, R]) -> Callable[P, R]:

@@ -26,7 +26,8 @@ class CurvesPanel {
     const [train, test] = this.kind.value === "loss" ? [curves.trainLoss, curves.testLoss] : [curves.trainError, curves.testError];
     this.values = [train, test];
     // Losses far above the first one leave the chart, so that they do not hide the rest.
-    const most = Math.min(Math.max(...train, ...test, 1e-9), 2.5 * Math.max(train[0] ?? 1, test[0] ?? 1));
+    const largest = train.length ? Math.max(...train, ...test, 1e-9) : 1;
+    const most = Math.min(largest, 2.5 * Math.max(train[0] ?? 1, test[0] ?? 1));
     this.chart = new Chart(width, 190, { x: [0, last], y: [0, most * 1.04], right: 10, top: 8, bottom: 40, label: "Training and test curves", whole: true })
       .axes({ xLabel: "round" });
     const rounds = train.map((_, m) => m);
@@ -124,7 +125,11 @@ class MarginsPanel {
 
   move() {
     const { shown, round, classes } = this.lab;
-    if (!this.chart || !shown) return;
+    if (!this.chart) return;
+    if (!shown) {
+      this.note.textContent = "";
+      return;
+    }
     const own = this.numbers(shown.train, shown.boosting.scores[round]);
     const reach = this.reachOf(own);
     if (reach !== this.reach) {
@@ -148,11 +153,13 @@ class MarginsPanel {
     });
     this.outline.setAttribute("d", `${path}L${this.chart.x(this.reach).toFixed(1)} ${bottom}`);
     const least = Math.min(...own);
-    this.note.textContent = classes
-      ? `Left of 0: misclassified. The smallest training margin is ${formatNumber(least, 3)}. Bars: training points; line: test points.`
-      : "Bars: training points; line: test points.";
+    const outside = this.numbers(shown.test, shown.testScores[round]).some((value) => Math.abs(value) > this.reach);
+    this.note.textContent = (classes ? `Left of 0: misclassified. The smallest training margin is ${formatNumber(least, 3)}. ` : "")
+      + `Bars: training points; line: test points${outside ? "; those beyond an end are counted there" : ""}.`;
   }
 }
+
+const LEAF_WIDTH = 65;
 
 /** The current tree as a drawing. */
 class TreePanel {
@@ -160,8 +167,9 @@ class TreePanel {
     this.lab = lab;
     this.title = h("h2", {});
     this.note = h("p", { class: "note" });
+    this.more = h("p", { class: "note", hidden: true }, "The tree is wider than the page: scroll it sideways.");
     this.figure = figure(null, (width) => this.draw(width), { class: "tree-figure" });
-    this.element = h("section", { class: "panel", "aria-label": "Tree" }, this.title, this.figure, this.note);
+    this.element = h("section", { class: "panel", "aria-label": "Tree" }, this.title, this.figure, this.more, this.note);
   }
 
   refit() {
@@ -173,19 +181,24 @@ class TreePanel {
     this.title.textContent = round ? `Tree ${round}` : "No tree yet";
     const tree = shown?.boosting.trees[round - 1];
     const error = tree?.error === undefined ? "" : ` Its weighted error is ${share(tree.error, 3).replace(" ", "\u00a0")}.`;
-    this.note.textContent = round ? `A leaf shows what it adds to f, and its number of rows.${error}` : "f is a constant.";
+    this.note.textContent = round ? `A leaf shows what it adds to f, and its number of rows.${error}` : shown ? "f is a constant." : "There is no model without points.";
     this.figure.redraw();
   }
 
   draw(width) {
     const { shown, round, classes } = this.lab;
     const tree = shown?.boosting.trees[round - 1];
+    this.more.hidden = true;
     if (!tree) return g("svg", { viewBox: `0 0 ${width} 8`, role: "img", "aria-label": "No tree" });
     const depth = Math.max(...tree.leaves.map((leaf) => leaf.depth));
     const [gap, top] = [46, 14];
-    const svg = g("svg", { viewBox: `0 0 ${width} ${top + depth * gap + 32}`, role: "img", "aria-label": this.words(tree) });
+    // A tree that is wider than its panel is scrolled, so that its leaves do not overlap.
+    const wide = Math.max(width, tree.leaves.length * LEAF_WIDTH);
+    this.more.hidden = wide <= width;
+    const tall = top + depth * gap + 32;
+    const svg = g("svg", { viewBox: `0 0 ${wide} ${tall}`, style: { width: `${wide}px` }, role: "img", "aria-label": this.words(tree) });
     const [edges, boxes] = [g("g", {}), g("g", {})];
-    const slot = width / tree.leaves.length;
+    const slot = wide / tree.leaves.length;
     let next = 0;
     const most = Math.max(...tree.leaves.map((leaf) => Math.abs(leaf.value))) || 1;
     const place = (node) => {
@@ -193,8 +206,8 @@ class TreePanel {
       if (!node.left) {
         const x = (next++ + 0.5) * slot;
         const part = Math.abs(node.value) / most;
-        const wide = Math.min(slot - 4, 68);
-        boxes.append(g("rect", { class: node.value > 0 ? "leaf up" : "leaf down", x: x - wide / 2, y: y - 11, width: wide, height: 34, rx: 7, style: { "--part": part.toFixed(3) } }),
+        const box = Math.min(slot - 3, 76);
+        boxes.append(g("rect", { class: node.value > 0 ? "leaf up" : "leaf down", x: x - box / 2, y: y - 11, width: box, height: 34, rx: 7, style: { "--part": part.toFixed(3) } }),
           g("text", { class: "leaf-value", x, y: y + 4, "text-anchor": "middle" }, signed(node.shown, 2)),
           g("text", { class: "leaf-rows", x, y: y + 17, "text-anchor": "middle" }, String(node.rows.length)));
         return x;
@@ -226,9 +239,11 @@ class PointPanel {
       lab.edit(lab.selected, { label: 1 - point.label });
     } }, "Other class");
     this.remove = h("button", { type: "button", onclick: () => lab.remove(lab.selected) }, "Delete");
-    this.hint = h("p", { class: "note" }, "Select a point on the plane.");
+    this.hint = h("p", { class: "note" }, "Click a point of the plane to select it. Click elsewhere to add one.");
+    const keys = h("details", { class: "note" }, h("summary", {}, "Keys on the plane"), h("dl", { class: "keys" },
+      KEYS.map(([key, effect]) => h("div", {}, h("dt", {}, key), h("dd", {}, effect)))));
     this.element = h("section", { class: "panel point", "aria-label": "Selected point" }, h("h2", {}, "Selected point"),
-      this.hint, this.list, h("div", { class: "row" }, this.flip, this.remove));
+      this.hint, this.list, h("div", { class: "row" }, this.flip, this.remove), keys);
   }
 
   refit() {

@@ -3,8 +3,6 @@
 const PAD = { left: 40, right: 12, top: 12, bottom: 34 };
 const TICKS = [-1, -0.5, 0, 0.5, 1];
 const KEY_STEP = 1 / 64;
-const HELP = "Arrow keys move the selected point, with Shift in small steps. N adds a point, Delete removes it, "
-  + "C changes its class, Page Up and Page Down select another one.";
 
 class Plane {
   constructor(lab, colours) {
@@ -113,7 +111,7 @@ class Plane {
 
   add(x, y) {
     if (this.lab.add(x, y)) this.announce();
-    else this.status.textContent = `The plane has room for ${MOST_POINTS} points.`;
+    else this.status.textContent = FULL;
   }
 
   key(event) {
@@ -126,8 +124,11 @@ class Plane {
     if (moves[name]) {
       if (point) lab.edit(lab.selected, { x: snap(point.x + moves[name][0]), y: snap(point.y + moves[name][1]) });
       else if (lab.points.length) lab.select(0);
-    } else if (name === "n") this.add(point ? point.x + 1 / 16 : 0, point ? point.y : 0);
-    else if ((name === "Delete" || name === "Backspace") && point) lab.remove(lab.selected);
+    } else if (name === "n") {
+      event.preventDefault();
+      this.add(point ? point.x + 1 / 16 : 0, point ? point.y : 0); // announces the point, or that there is no room
+      return;
+    } else if ((name === "Delete" || name === "Backspace") && point) lab.remove(lab.selected);
     else if (name === "c" && point && lab.classes) lab.edit(lab.selected, { label: 1 - point.label });
     else if (name === "PageDown" || name === "PageUp") {
       const n = lab.points.length;
@@ -171,7 +172,7 @@ class Plane {
     pen.restore();
     this.points(pen);
     if (!lab.classes) this.curve(pen);
-    this.caption.textContent = captionOf(lab);
+    this.caption.textContent = lab.points.length < MOST_POINTS ? captionOf(lab) : `${captionOf(lab)} ${FULL}`;
     this.canvas.setAttribute("aria-label", `Plane with ${amount(lab.points.length, "point")}`);
   }
 
@@ -384,21 +385,6 @@ class Plane {
       }
     });
   }
-}
-
-/** What the plane shows, in words. */
-function captionOf({ classes, view, round }) {
-  if (view.show === "tree" && round === 0) return "There is no tree before the first round.";
-  if (!classes) {
-    return view.show === "tree"
-      ? `Points: residuals before round ${round}. Line: the leaves of the tree; dashed: times ν, which is added to f.`
-      : "Line: f. Thin lines: residuals y − f.";
-  }
-  return {
-    f: "Colour: f, blue below 0 and orange above; the line is f = 0. Misclassified points have a dark edge.",
-    sign: "Colour: the predicted class, sign f. Misclassified points have a dark edge.",
-    tree: `Colour: what tree ${round} adds to f, relative to its largest leaf.`,
-  }[view.show];
 }
 
 /** A circle, or a diamond of the same area. */
