@@ -16,7 +16,7 @@ from bagging import bagging, committees, cross_validation_committees
 from corrections import corrective
 from data import TEXTBOOK, additive, spheres, wave
 from forests import random_forest
-from linear import linear_model, stagewise_linear, stepwise
+from linear import best_subset, linear_model, stagewise_linear, stepwise
 from multiway import multiway_splits
 from quality import quality, shapley
 from sampling import dart, sampling
@@ -25,6 +25,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
 from style import BLUE, GREEN, GREY, ORANGE, RED, plt, save
+from tables import describe_table
 from trees import decision_tree, pruning
 
 from inspection import inspection
@@ -360,7 +361,9 @@ FIGURES: list[Callable[[], None]] = [
     random_forest,
     linear_model,
     stepwise,
+    best_subset,
     stagewise_linear,
+    describe_table,
     inspection,
     quality,
     shapley,
