@@ -17,8 +17,10 @@ __all__ = ["DOTS", "LINE", "new_axes"]
 DOTS, LINE = "#2a6fbb", "#888888"
 
 
-def new_axes(n: int, given: Any, what: str) -> tuple[Any, Sequence[Any]]:
-    """Return a figure and `n` axes: those of the caller, or new ones.
+def new_axes(
+    n: int, given: Any, what: str, per_row: int | None = None
+) -> tuple[Any, Sequence[Any]]:
+    """Return a figure and `n` axes: those of the caller, or new ones, `per_row` side by side.
 
     Raises
     ------
@@ -37,5 +39,9 @@ def new_axes(n: int, given: Any, what: str) -> tuple[Any, Sequence[Any]]:
             f"{what} needs matplotlib, which is not installed. Install it with "
             "pip install 'stagewise[plot]'."
         ) from None
+    if per_row is not None:
+        rows, side = -(-n // per_row), min(n, per_row)
+        figure = Figure(figsize=(max(3.2 * side, 4.2), 2.7 * rows), layout="constrained")
+        return figure, [figure.add_subplot(rows, side, i + 1) for i in range(n)]
     figure = Figure(figsize=(4.2 * n if n > 1 else 6.4, 3.6), layout="constrained")
     return figure, [figure.add_subplot(1, n, i + 1) for i in range(n)]

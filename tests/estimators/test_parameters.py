@@ -183,6 +183,10 @@ def _held_out(kind: type) -> dict[str, Any]:
     return {"early_stopping": True, **(_out_of_bag(kind) if "Extra" in kind.__name__ else {})}
 
 
+def _with_tol(kind: type) -> dict[str, Any]:
+    return {"criterion": "rss"} if kind.__name__ == "StepwiseRegressor" else _held_out(kind)
+
+
 def _out_of_bag(kind: type) -> dict[str, Any]:
     has = inspect.signature(kind).parameters
     return {"subsample": 0.5} if "subsample" in has else {"max_samples": 0.5}
@@ -233,6 +237,7 @@ CASES: dict[str, Case] = {
     "missing_values": Case("NA", 2**64 - 1),
     "monotonic_cst": Case({0: 2}, {0: -1}),
     "n_estimators": Case(0, 1),
+    "n_features_to_select": Case(0, 1),
     "n_iter_no_change": Case(0, 1, _held_out),
     "n_jobs": Case(0, -1),
     "one_standard_error": Case(1, True, {"pruning": "cost_complexity", "ccp_alpha": "cv"}),
@@ -250,7 +255,7 @@ CASES: dict[str, Case] = {
     "step_size": Case(1.0, 1e-9),
     "subsample": Case(0, 1),
     "time_limit": Case(0, 1e9),
-    "tol": Case(-1e-9, 0, _held_out),
+    "tol": Case(-1e-9, 0, _with_tol),
     "corrective": Case("always", "end"),
     "eval_metric": Case(3, lambda k: "auc" if classifies(k) else "mae", _held_out),
     "init": Case("median", 0.5),

@@ -275,6 +275,7 @@ OTHER_VALUES: dict[str, Any] = {
     "missing_values": -1,
     "monotonic_cst": [1],
     "n_estimators": 7,
+    "n_features_to_select": 2,
     "n_iter_no_change": 3,
     "one_standard_error": True,
     "path_smoothing": 1.0,
@@ -315,6 +316,7 @@ OF_SOME: dict[tuple[str, str], Any] = {
 BESIDE: dict[str, dict[str, Any]] = {
     "alpha_enter": {"criterion": "p_value"},
     "alpha_remove": {"criterion": "p_value", "direction": "backward"},
+    "StepwiseRegressor.tol": {"criterion": "rss"},
     "cv": {"sampling": "folds", "criterion": "cv"},
     "ccp_cv": {"pruning": "cost_complexity"},
     "one_standard_error": {"pruning": "cost_complexity"},
@@ -325,7 +327,7 @@ BESIDE: dict[str, dict[str, Any]] = {
     "tol": {"early_stopping": True, "pruning": "early_stopping"},
     "n_iter_no_change": {"early_stopping": True, "pruning": "early_stopping"},
 }
-"""Other parameters with which a parameter has an effect."""
+"""Other parameters with which a parameter has an effect; "kind.name" of one kind."""
 
 
 def other_value(kind: type, name: str) -> Any:
@@ -338,7 +340,8 @@ def test_every_parameter_that_changes_the_model_changes_the_recipe(kind: type) -
     for name in inspect.signature(kind).parameters:
         if name in NOT_OF_THE_MODEL:
             continue
-        beside = {own: v for own, v in BESIDE.get(name, {}).items() if has(kind, own)}
+        needed = BESIDE.get(f"{kind.__name__}.{name}", BESIDE.get(name, {}))
+        beside = {own: v for own, v in needed.items() if has(kind, own)}
         usual, value = kind(**beside).recipe(), other_value(kind, name)
         assert kind(**beside, **{name: value}).recipe() != usual, name
 

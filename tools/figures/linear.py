@@ -9,7 +9,7 @@ from style import BLUE, GREEN, GREY, ORANGE, RED, plt, save
 
 from stagewise import LinearRegression, StagewiseLinearRegressor, StepwiseRegressor
 
-__all__ = ["linear_model", "stagewise_linear", "stepwise"]
+__all__ = ["best_subset", "linear_model", "stagewise_linear", "stepwise"]
 
 
 def linear_model() -> None:
@@ -43,16 +43,47 @@ def linear_model() -> None:
 
 
 def stepwise() -> None:
-    """Draw BIC by step, forward and backward."""
+    """Draw BIC by step, forward and backward, and of the best subset of each size."""
     X, y = load_diabetes(return_X_y=True, as_frame=True)
-    fig, axes = plt.subplots(1, 2, figsize=(9.2, 3.4))
-    for ax, direction in zip(axes, ("forward", "backward"), strict=True):
+    fig, axes = plt.subplots(1, 3, figsize=(10.4, 3.2), sharey=True)
+    for ax, direction in zip(axes, ("forward", "backward", "best_subset"), strict=True):
         model = StepwiseRegressor(direction=direction, criterion="bic").fit(X, y)
         model.plot_path(axes=ax)
         ax.set_title(direction)
         print(f"  {direction}: {model.selected_features_}, BIC {model.bic_:.1f}")
-    axes[1].set_ylabel("")
+    for ax in axes[1:]:
+        ax.set_ylabel("")
     save(fig, "stepwise")
+
+
+def best_subset() -> None:
+    """Draw the features of the best subset of each size, and the RSS beside forward selection."""
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    best = StepwiseRegressor(direction="best_subset").fit(X, y).path_
+    forward = StepwiseRegressor(n_features_to_select=X.shape[1]).fit(X, y).path_
+    fig, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3.3))
+    names = list(X.columns)
+    member = np.array([[name in chosen for chosen in best["features"][1:]] for name in names])
+    left.pcolormesh(
+        np.arange(0.5, len(names) + 1), np.arange(len(names) + 1), member, cmap="Blues", vmax=1.4,
+        edgecolors="white", linewidth=1.5,
+    )  # fmt: skip
+    left.set_yticks(np.arange(len(names)) + 0.5, names)
+    left.set_xticks(range(1, len(names) + 1))
+    left.invert_yaxis()
+    left.grid(visible=False)
+    left.set(xlabel="number of features", title="features of the best subset")
+    right.plot(forward["n_features"], forward["rss"] / 1e6, "o--", color=ORANGE, ms=6, mfc="none")
+    right.plot(best["n_features"], best["rss"] / 1e6, "o-", color=BLUE, ms=3.5)
+    right.legend(["forward selection", "best subset"])
+    right.set(xlabel="number of features", ylabel="RSS / 10⁶", title="until the RSS is flat")
+    right.set(ylim=(1.2, 1.45), xlim=(1.5, 10.5))
+    for size in range(1, len(names) + 1):
+        ratio = best["rss"][size] / forward["rss"][size]
+        print(f"  {size}: RSS {best['rss'][size]:.0f}, {1 - ratio:.2%} less than forward")
+    flat = StepwiseRegressor(criterion="rss", tol=0.01).fit(X, y)
+    print(f"  until flat: {flat.selected_features_}")
+    save(fig, "best_subset")
 
 
 def stagewise_linear() -> None:

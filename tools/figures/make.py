@@ -17,7 +17,7 @@ from bias_variance import bias_variance_figure
 from corrections import corrective
 from data import TEXTBOOK, additive, spheres, wave
 from forests import random_forest
-from linear import linear_model, stagewise_linear, stepwise
+from linear import best_subset, linear_model, stagewise_linear, stepwise
 from losses import losses
 from margins import ada_boost_path_figure, margins_figure
 from multiway import multiway_splits
@@ -30,6 +30,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
 from steps import gradient_rates, newton_errors, newton_rates
 from style import BLUE, GREEN, GREY, ORANGE, RED, plt, save
+from tables import describe_table
 from trees import decision_tree, pruning
 
 from inspection import inspection
@@ -365,7 +366,9 @@ FIGURES: list[Callable[[], None]] = [
     random_forest,
     linear_model,
     stepwise,
+    best_subset,
     stagewise_linear,
+    describe_table,
     inspection,
     quality,
     shapley,

@@ -31,7 +31,8 @@ plt.rcParams.update(
 
 def save(fig: Any, name: str) -> None:
     """Write a figure to docs/figures."""
-    fig.tight_layout()
+    if fig.get_layout_engine() is None:  # plots of the package have one
+        fig.tight_layout()
     # No date and no version in the file: the same picture is the same bytes.
     fig.savefig(FOLDER / f"{name}.png", metadata={"Software": None})
     plt.close(fig)

@@ -72,7 +72,10 @@ IN_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             *("estimator", "n_estimators", "combine", "sampling", "max_samples", "max_features"),
             "early_stopping",
         ),
-        "least squares": ("fit_intercept", "direction", "criterion", "alpha_enter", "alpha_remove"),
+        "least squares": (
+            *("fit_intercept", "direction", "criterion", "alpha_enter", "alpha_remove"),
+            *("n_features_to_select", "tol"),
+        ),
     }
 )
 """The parameters that the sentence of each kind of model states; "a__b" is b of the option a."""

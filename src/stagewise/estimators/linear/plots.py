@@ -62,8 +62,14 @@ def plot_paths(
 def plot_selection(path: Mapping[str, Any], column: str, label: str, axes: Any) -> Any:
     """Draw one column of the path of a stepwise selection, with the move of every step."""
     figure, (ax,) = new_axes(1, axes, "plot_path")
-    step, y = path["step"], path[column]
+    step, y, chosen = path["step"], path[column], path["selected"]
     ax.plot(step, y, "o-", color=DOTS, ms=4, lw=1.2)
+    if "best_subset" in path["action"]:
+        ax.plot(step[chosen], y[chosen], "o", ms=10, mfc="none", mec="black", label="selected")
+        ax.set_xticks(step)
+        ax.legend(frameon=False)
+        ax.set(xlabel="number of features", ylabel=label)
+        return figure
     signs = {"add": "+", "remove": "−", "start": ""}
     names = [
         f"{signs[a]} {f}".strip() for a, f in zip(path["action"], path["feature"], strict=True)

@@ -1,8 +1,10 @@
-"""Stepwise selection of the features of a linear model.
+"""Selection of the features of a linear model: stepwise, or the best set of each size.
 
-The search moves from one set of features to the next by adding or removing one feature. A criterion
-chooses the best move and decides when to stop. All dummy variables of a categorical feature move
-together. The rows are reduced once (`Reduction`), and every set is fitted to the reduction.
+A stepwise search moves from one set of features to the next by adding or removing one feature; a
+criterion chooses the best move and decides when to stop. A best-subset search finds the set with
+the smallest squared error of each size; a criterion chooses the size. All dummy variables of a
+categorical feature move together. The rows are reduced once (`Reduction`), and every set is fitted
+to the reduction.
 """
 
 from __future__ import annotations
@@ -10,65 +12,41 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import fdtrc
 
-from stagewise.linear.least_squares import log_likelihood
+from stagewise.estimators.linear.criteria import (
+    Criterion,
+    NumberOfFeatures,
+    RelativeImprovement,
+    Visit,
+)
+from stagewise.linear.best_subsets import SubsetSearch, count_subsets
 from stagewise.linear.reduction import Reduction
 
-__all__ = [
-    "Criterion",
-    "FoldError",
-    "Information",
-    "Selection",
-    "Significance",
-    "Visit",
-    "table_of",
-]
+__all__ = ["Path", "Selection", "table_of"]
 
 PERFECT = 1e-24
 """The squared error of a perfect fit, relative to the squares of y: less is rounding."""
-BETTER = 1e-10
-"""A score is better if it is lower by more than this, relative to its size: less is rounding."""
+MAX_SUBSETS = 2**32
+"""The largest number of sets among which the best ones are searched: all of 32 features."""
+MAX_UNBOUNDED = 2**20
+"""The same if all columns together fit perfectly: then no set can be left out early."""
 
 
 @dataclass(frozen=True)
-class Visit:
-    """A set of features on the path of the search.
+class Path:
+    """The sets of a search, and the position of the selected one."""
 
-    Attributes
-    ----------
-    features : frozenset of int
-        The set.
-    action, moved : str, int
-        "start", "add" or "remove", and the feature that moved (-1 at the start).
-    rss, rank : float, int
-        The squared error of its fit, and the number of its coefficients.
-    p : float
-        The p value of the F test of the feature that moved, between the two fits; NaN at the start.
-    score : float
-        The value of the criterion.
-    """
+    visits: list[Visit]
+    selected: int
 
-    features: frozenset[int]
-    action: str
-    moved: int
-    rss: float
-    rank: int
-    p: float
-    score: float
-
-
-class Criterion(Protocol):
-    """Chooses the moves of a search."""
-
-    def score(self, features: frozenset[int], rss: float, rank: int) -> float:
-        """Return the score of a set, smaller is better; NaN if only moves are compared."""
-
-    def best(self, now: Visit, moves: Sequence[Visit]) -> Visit | None:
-        """Return the move to make, or None to stop."""
+    @property
+    def features(self) -> frozenset[int]:
+        """The selected features."""
+        return self.visits[self.selected].features
 
 
 @dataclass(frozen=True)
@@ -81,8 +59,9 @@ class Selection:
         The rows.
     places : sequence of sequences of int
         The columns of each feature.
-    direction : {"forward", "backward", "both"}
-        Add features to none, remove features from all, or start with none and do both.
+    direction : {"forward", "backward", "both", "best_subset"}
+        Add features to none, remove features from all, start with none and do both, or find the
+        best set of each size.
     """
 
     reduction: Reduction
@@ -93,33 +72,90 @@ class Selection:
         """Return the columns of some features, in their order."""
         return [place for feature in sorted(features) for place in self.places[feature]]
 
-    def path(self, criterion: Criterion) -> list[Visit]:
-        """Search, and return every set on the path."""
-        all_features = frozenset(f for f, places in enumerate(self.places) if places)
-        begin = all_features if self.direction == "backward" else frozenset[int]()
-        rss, rank = self.error(begin)
-        now = Visit(begin, "start", -1, rss, rank, math.nan, criterion.score(begin, rss, rank))
+    def path(self, criterion: Criterion, max_size: int | None = None) -> Path:
+        """Search, and return every set on the path.
+
+        Parameters
+        ----------
+        criterion : Criterion
+            Chooses the moves, or the size of the best subset.
+        max_size : int or None
+            For "best_subset": the largest number of features; None: all.
+        """
+        if self.direction == "best_subset":
+            visits = self._best_subsets(criterion, max_size)
+            return Path(visits, criterion.choose(visits))
+        visits = self._stepwise(criterion, self.direction)
+        return Path(visits, len(visits) - 1)
+
+    @property
+    def _all_features(self) -> frozenset[int]:
+        return frozenset(f for f, places in enumerate(self.places) if places)
+
+    @property
+    def _has_residuals(self) -> bool:
+        """Whether the fit of all columns leaves residual degrees of freedom."""
+        return self.error(self._all_features)[1] < self.reduction.weight
+
+    def _stepwise(self, criterion: Criterion, direction: str) -> list[Visit]:
+        begin = self._all_features if direction == "backward" else frozenset[int]()
+        now = self._visit(begin, "start", criterion)
         visits, seen = [now], {begin}
         while True:
-            moves = list(self._moves(now, all_features, criterion))
-            best = criterion.best(now, moves)
-            if best is None or best.features in seen:
+            moves = list(self._moves(now, direction, criterion))
+            best = criterion.preferred(now, moves)
+            if best is None or not criterion.accepts(now, best) or best.features in seen:
                 return visits
             now = best
             visits.append(now)
             seen.add(now.features)
+
+    def _best_subsets(self, criterion: Criterion, max_size: int | None) -> list[Visit]:
+        """Return the set with the smallest squared error of each size."""
+        n = len(self._all_features)
+        most = n if max_size is None else min(n, max_size)
+        self._check_feasible(n, most)
+        # Forward selection finds a good set of each size, and which sizes there are.
+        by_error = RelativeImprovement(self.reduction, 0.0)
+        forward = self._stepwise(NumberOfFeatures(by_error, most), "forward")
+        most = len(forward) - 1
+        start = {visit.features: visit.rss for visit in forward}
+        if self._has_residuals:
+            backward = self._stepwise(NumberOfFeatures(by_error, 1), "backward")
+            start |= {visit.features: visit.rss for visit in backward}
+        best = SubsetSearch(self.reduction, self.places, most).run(start)
+        sets = [best[size] for size in range(1, most + 1)]
+        empty = self._visit(frozenset(), "start", criterion)
+        return [empty, *(self._visit(features, "best_subset", criterion) for features in sets)]
+
+    def _visit(self, features: frozenset[int], action: str, criterion: Criterion) -> Visit:
+        rss, rank = self.error(features)
+        score = criterion.score(features, rss, rank)
+        return Visit(features, action, -1, rss, rank, math.nan, score)
+
+    def _check_feasible(self, n: int, max_size: int) -> None:
+        """Raise ValueError if there are too many sets to search."""
+        sets, bounded = count_subsets(n, max_size), self._has_residuals
+        limit = MAX_SUBSETS if bounded else MAX_UNBOUNDED
+        if sets <= limit:
+            return
+        largest = max(k for k in range(n) if count_subsets(n, k) <= limit)
+        why = "" if bounded else f", because {self.reduction.weight:g} rows fit perfectly with all"
+        raise ValueError(
+            f"direction='best_subset' has {sets:,} sets of at most {max_size} of {n} features to "
+            f"search, and at most {limit:,} are feasible{why}. Set n_features_to_select to at most "
+            f"{largest}, pass fewer columns, or use direction='both'."
+        )
 
     def error(self, features: frozenset[int]) -> tuple[float, int]:
         """Return the squared error of a set, at least that of a perfect fit, and the rank."""
         rss, rank = self.reduction.error(self.columns(features))
         return max(rss, PERFECT * self.reduction.squares), rank
 
-    def _moves(
-        self, now: Visit, all_features: frozenset[int], criterion: Criterion
-    ) -> Iterator[Visit]:
-        for feature in sorted(all_features):
+    def _moves(self, now: Visit, direction: str, criterion: Criterion) -> Iterator[Visit]:
+        for feature in sorted(self._all_features):
             adds = feature not in now.features
-            if adds == (self.direction == "backward") and self.direction != "both":
+            if adds == (direction == "backward") and direction != "both":
                 continue
             features = now.features ^ {feature}
             rss, rank = self.error(features)
@@ -144,97 +180,9 @@ def _of(visit: Visit) -> tuple[float, int]:
     return visit.rss, visit.rank
 
 
-@dataclass(frozen=True)
-class Information:
-    """AIC or BIC: -2 log likelihood + price · rank, with the price 2 or log N."""
-
-    reduction: Reduction
-    price: float
-
-    def score(self, features: frozenset[int], rss: float, rank: int) -> float:
-        """Return the criterion of a fit."""
-        scale = self.reduction.target.scale
-        return self.price * rank - 2 * log_likelihood(rss, self.reduction.weight, scale)
-
-    def best(self, now: Visit, moves: Sequence[Visit]) -> Visit | None:
-        """Return the move to the smallest score, if that is better than the present one."""
-        return _least(now, moves)
-
-
-@dataclass(frozen=True)
-class FoldError:
-    """The mean squared error of the held-out rows of folds.
-
-    Parameters
-    ----------
-    selection : Selection
-        The search.
-    folds : sequence of pairs of Reduction
-        The training rows and the held-out rows of each fold.
-    """
-
-    selection: Selection
-    folds: Sequence[tuple[Reduction, Reduction]]
-
-    def score(self, features: frozenset[int], rss: float, rank: int) -> float:
-        """Return the error, in squares of the unit of y."""
-        columns = self.selection.columns(features)
-        unit = self.selection.reduction.target.scale
-        total = math.fsum(
-            held.error_of(learned.fit(columns))
-            * (held.target.scale / unit)
-            * (held.target.scale / unit)
-            for learned, held in self.folds
-        )
-        mean = total / math.fsum(held.weight for _, held in self.folds)
-        return mean * self.selection.reduction.target.loss_unit(2)
-
-    def best(self, now: Visit, moves: Sequence[Visit]) -> Visit | None:
-        """Return the move to the smallest score, if that is better than the present one."""
-        return _least(now, moves)
-
-
-def _least(now: Visit, moves: Sequence[Visit]) -> Visit | None:
-    best = min(moves, key=lambda move: move.score, default=None)
-    if best is None or not best.score < now.score - BETTER * abs(now.score):
-        return None
-    return best
-
-
-@dataclass(frozen=True)
-class Significance:
-    """Features enter with a small p value and are removed with a large one.
-
-    Parameters
-    ----------
-    enter, remove : float
-        The largest p value to enter with, and the largest one to stay with.
-    """
-
-    enter: float
-    remove: float
-
-    def score(self, features: frozenset[int], rss: float, rank: int) -> float:
-        """Return NaN: only moves have a p value."""
-        return math.nan
-
-    def best(self, now: Visit, moves: Sequence[Visit]) -> Visit | None:
-        """Return the move that removes a feature, otherwise one that adds one, otherwise None."""
-        removed = max(_with(moves, "remove"), key=lambda move: move.p, default=None)
-        if removed is not None and removed.p > self.remove:
-            return removed
-        # If several p values underflow to 0, the smallest error has the smallest p value.
-        added = min(_with(moves, "add"), key=lambda move: (move.p, move.rss), default=None)
-        return added if added is not None and added.p <= self.enter else None
-
-
-def _with(moves: Sequence[Visit], action: str) -> list[Visit]:
-    return [move for move in moves if move.action == action]
-
-
-def table_of(visits: Sequence[Visit], selection: Selection, names: Sequence[str]) -> dict[str, Any]:
+def table_of(path: Path, selection: Selection, names: Sequence[str]) -> dict[str, Any]:
     """Return a path as a table: a dictionary with a list or an array for each column."""
-    reduction = selection.reduction
+    reduction, visits = selection.reduction, path.visits
     fits = [reduction.fit(selection.columns(visit.features)) for visit in visits]
     rss = np.array([visit.rss for visit in visits])
     return {
@@ -250,4 +198,6 @@ def table_of(visits: Sequence[Visit], selection: Selection, names: Sequence[str]
         "bic": np.array([fit.bic for fit in fits]),
         "p": np.array([visit.p for visit in visits]),
         "score": np.array([visit.score for visit in visits]),
+        "features": [[names[f] for f in sorted(visit.features)] for visit in visits],
+        "selected": np.arange(len(visits)) == path.selected,
     }

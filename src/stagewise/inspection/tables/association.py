@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 __all__ = [
+    "correlation_matrix",
     "correlation_ratio",
     "cramers_v",
     "mutual_information",
@@ -34,6 +35,15 @@ def pearson(x: Vector, y: Vector) -> float:
     a, b = (_standardised(v[both]) for v in (x, y))
     under = float(np.sqrt((a * a).sum() * (b * b).sum())) if both.any() else 0.0
     return float(np.clip((a * b).sum() / under, -1.0, 1.0)) if under > 0 else float("nan")
+
+
+def correlation_matrix(columns: list[Vector]) -> Vector:
+    """Return Pearson's correlations of all pairs of columns, shape (n, n)."""
+    out = np.eye(len(columns))
+    for i, x in enumerate(columns):
+        for j in range(i, len(columns)):
+            out[i, j] = out[j, i] = pearson(x, columns[j])
+    return out
 
 
 def _standardised(v: Vector) -> Vector:

@@ -5,6 +5,7 @@ The table is read exactly as a fit reads it, with text as categories; it is neve
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,7 @@ from stagewise.data.reading.sparse import SparseCells
 from stagewise.data.reading.table import Table, read_table
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.tables.association import (
+    correlation_matrix,
     correlation_ratio,
     cramers_v,
     mutual_information,
@@ -24,6 +26,8 @@ from stagewise.inspection.tables.association import (
     spearman,
 )
 from stagewise.inspection.tables.hints import Hint, find_hints
+from stagewise.inspection.tables.outliers import RULES, ColumnStatistics, find_outliers
+from stagewise.inspection.tables.overview import MAX_COLUMNS, plot_description
 from stagewise.inspection.tables.profile import Profile, profile_categories, profile_numbers
 from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.messages import short_repr
@@ -57,6 +61,8 @@ class Description:
         The pairs of numeric columns with the strongest rank correlations.
     hints : tuple of Hint
         Possible problems to check before a fit.
+    values : mapping of str to array
+        The values of each column: floats (NaN: missing), or category codes (-1: missing).
     """
 
     n_rows: int
@@ -65,10 +71,108 @@ class Description:
     associations: list[dict[str, Any]] = field(default_factory=list)
     pairs: list[dict[str, Any]] = field(default_factory=list)
     hints: tuple[Hint, ...] = ()
+    values: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict, repr=False)
 
     def table(self) -> list[dict[str, Any]]:
         """Return one row per column."""
         return [profile.row() for profile in self.columns]
+
+    def outliers(self, rule: str = "iqr") -> list[dict[str, Any]]:
+        """Return the outliers of each numeric column, and what their removal changes.
+
+        Parameters
+        ----------
+        rule : {"iqr", "mad"}, default="iqr"
+            An outlier is more than 1.5 interquartile ranges beyond the quartiles (Tukey 1977), or
+            with "mad" more than 3 robust standard deviations, 1.4826 · median |x - median|, from
+            the median (Hampel 1974).
+
+        Returns
+        -------
+        list of dict
+            One row per numeric column with outliers, those with the most first: ``column``, ``low``
+            and ``high`` (values outside are outliers), ``n_outliers``, ``rows`` (their positions);
+            and with all rows and without these (``…_without``) ``mean``, ``deviation`` and, if the
+            target is numeric, ``pearson``, ``slope`` and ``r2`` of the line y = β_0 + β_1 x.
+            Slopes of dates and times are per nanosecond.
+        """
+        check_rule(rule)
+        rows = [self._outlier_row(p, rule) for p in self.columns if p.is_number]
+        return sorted((r for r in rows if r["n_outliers"]), key=lambda r: -r["n_outliers"])
+
+    def _outlier_row(self, profile: Profile, rule: str) -> dict[str, Any]:
+        x, y = self.values[profile.name], self._numeric_target(profile.name)
+        (low, high), out = find_outliers(x, rule)
+        before = ColumnStatistics.of(x, y)
+        after = ColumnStatistics.of(x[~out], None if y is None else y[~out])
+        return {
+            "column": profile.name,
+            "low": profile.format(low),
+            "high": profile.format(high),
+            "n_outliers": int(out.sum()),
+            "rows": np.flatnonzero(out).tolist(),
+            "mean": profile.format(before.mean),
+            "mean_without": profile.format(after.mean),
+            "deviation": profile.format(before.deviation, "distance"),
+            "deviation_without": profile.format(after.deviation, "distance"),
+            "pearson": before.pearson,
+            "pearson_without": after.pearson,
+            "slope": before.slope,
+            "slope_without": after.slope,
+            "r2": before.r2,
+            "r2_without": after.r2,
+        }
+
+    def _numeric_target(self, other: str) -> npt.NDArray[Any] | None:
+        """Return the target, if it is numeric and another column."""
+        if self.target is None or self.target == other:
+            return None
+        y = self.values[self.target]
+        return y if y.dtype.kind == "f" else None
+
+    def correlations(self) -> list[dict[str, Any]]:
+        """Return Pearson's correlation matrix of the numeric columns, one row per column."""
+        names = [p.name for p in self.columns if p.is_number]
+        matrix = correlation_matrix([self.values[name] for name in names])
+        return [
+            {"column": name, **dict(zip(names, row.tolist(), strict=True))}
+            for name, row in zip(names, matrix, strict=True)
+        ]
+
+    @suggests_arguments
+    def plot(
+        self,
+        kind: str = "columns",
+        *,
+        columns: Sequence[str] | None = None,
+        max_columns: int = MAX_COLUMNS,
+        rule: str = "iqr",
+    ) -> Any:
+        """Draw the table.
+
+        Parameters
+        ----------
+        kind : {"columns", "scatter", "correlation"}, default="columns"
+            "columns": the histogram and the density of each numeric column, and bars of the
+            categories. "scatter": each numeric column and the target, or without a numeric target
+            the pairs with the strongest correlations; with least-squares lines of all rows (dashed)
+            and without the outliers of the horizontal axis. "correlation": Pearson's correlations
+            of numeric columns and the target. Outliers are red.
+        columns : list of str or None
+            The columns to draw; None: those with the strongest association with the target, or
+            without one the first ones.
+        max_columns : int, default=12
+            The largest number of columns or pairs; a note in the figure has the number that is left
+            out.
+        rule : {"iqr", "mad"}, default="iqr"
+            The rule of outliers, as in `outliers`.
+
+        Returns
+        -------
+        matplotlib Figure
+        """
+        check_rule(rule)
+        return plot_description(self, kind, columns, max_columns, rule)
 
     def hints_text(self) -> str:
         """Return the hints as text, one per line."""
@@ -122,6 +226,7 @@ def describe_table(read: Table, target: Any = None) -> Description:
     name, known = _target(target, values, profiles, read.n_rows)
     others = {n: v for n, v in values.items() if n != name}
     associations = [] if known is None else _associations(others, known)
+    whole = values if known is None or name is None else {**values, name: known}
     hints = find_hints(profiles, others, name, known, associations)
     return Description(
         read.n_rows,
@@ -130,7 +235,16 @@ def describe_table(read: Table, target: Any = None) -> Description:
         associations,
         _pairs(others),
         tuple(hints),
+        whole,
     )
+
+
+def check_rule(rule: str) -> None:
+    """Raise InvalidParameterError if a rule of outliers has an unknown name."""
+    if rule not in RULES:
+        raise InvalidParameterError(
+            f"rule must be one of {', '.join(map(repr, RULES))}; got {short_repr(rule)}."
+        )
 
 
 def _values(table: Table, place: int) -> npt.NDArray[Any]:

@@ -16,13 +16,12 @@ from stagewise.data.categories.factor import Factor
 from stagewise.data.reading.cell import TEMPORAL_TYPES
 from stagewise.data.reading.column import Column
 from stagewise.data.reading.datetimes import PARTS, SECOND, TemporalType, format_datetime
+from stagewise.inspection.tables.outliers import find_outliers
 
 __all__ = ["Profile", "profile_categories", "profile_numbers"]
 
 Vector = npt.NDArray[np.float64]
 
-FENCE = 1.5
-"""Outliers are more than this many interquartile ranges beyond the quartiles (Tukey 1977)."""
 BARS = 20
 MAX_FREQUENT = 10
 
@@ -154,9 +153,7 @@ def profile_numbers(name: str, column: Column) -> Profile:
     deciles = np.quantile(known, tenths, method="inverted_cdf") if len(known) else nothing
     quarters = [0.25, 0.5, 0.75]
     quartiles = np.quantile(finite, quarters) if len(finite) else np.full(3, np.nan)
-    reach = FENCE * (quartiles[2] - quartiles[0])
-    with np.errstate(invalid="ignore"):
-        out = (known < quartiles[0] - reach) | (known > quartiles[2] + reach)
+    _, out = find_outliers(known, "iqr")
     return Profile(
         name,
         kind if len(known) else "empty",
