@@ -11,6 +11,7 @@ import pytest
 from reference import class_tree
 from reference.tree import Rules, leaf_of
 from stagewise import AdaBoostClassifier
+from stagewise.datasets import make_nested_spheres
 
 Vector = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -154,3 +155,33 @@ def test_real_leaves_are_log_odds(size: str, n_classes: int) -> None:
     np.testing.assert_allclose(ours, F[:, 1] if n_classes == 2 else F, atol=1e-3)
     p = np.exp(F / (n_classes - 1))
     np.testing.assert_allclose(model.predict_proba(X), p / p.sum(axis=1, keepdims=True), atol=1e-4)
+
+
+def test_tiny_weights_of_rows_keep_their_digits():
+    """After many rounds all weights are below 2**-100; only their ratios matter."""
+    X, y = make_nested_spheres(300)
+    model = AdaBoostClassifier(
+        n_estimators=500, max_leaf_nodes=16, max_depth=None, criterion="gini"
+    ).fit(X, y)
+    assert model.n_iter_ == 500
+    assert model.train_loss_[-1] < 2.0**-100
+    scores = np.array([np.zeros(len(y)), *model.staged_decision_function(X)])
+    s = 2 * y - 1
+    for m in (100, 300, 499):
+        margin = s * scores[m]
+        weight = np.exp(margin.min() - margin)
+        vote = np.sign(scores[m + 1] - scores[m])
+        err = weight[vote != s].sum() / weight.sum()
+        alpha = np.log((1 - err) / err)
+        np.testing.assert_allclose(model.estimator_weights_[m], alpha, rtol=1e-4)
+
+
+def test_tiny_weights_of_many_classes_do_not_end_the_fit():
+    X, _ = make_nested_spheres(300)
+    y = np.digitize((X**2).sum(axis=1), [8.0, 11.0])
+    model = AdaBoostClassifier(
+        n_estimators=900, max_leaf_nodes=24, max_depth=None, criterion="gini"
+    ).fit(X, y)
+    assert model.n_iter_ == 900
+    assert model.train_loss_[-1] < 2.0**-90
+    assert (model.estimator_weights_ > 0.5).all()

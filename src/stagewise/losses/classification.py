@@ -96,8 +96,24 @@ class Exponential(Loss):
         return _ExponentialBoundLoss(Gradients.exponential, workers, y, weight)
 
 
+SMALLEST_SUM_OF_WEIGHTS = 2.0**-60
+"""AdaBoost's weights with a smaller sum are multiplied by a constant, so that the core, which adds
+them as integers, keeps their digits."""
+
+
 class _ExponentialBoundLoss(KernelBoundLoss):
+    _sum = 1.0
+
+    def evaluate(self, score: Matrix) -> float:
+        self._sum = super().evaluate(score)
+        return self._sum
+
     def row_weights(self) -> Gradients:
+        if self._sum < SMALLEST_SUM_OF_WEIGHTS:  # e^c w has the largest weight 1
+            margins = np.where(self._y == 1, self._score, -self._score)
+            c = float(margins.min())
+            self._score = np.where(self._y == 1, self._score - c, self._score + c)
+            self._filled = False
         weights = self.gradients(0)
         weights.transform(self._workers, self._weight, unit_hessians=True, absolute=True)
         return weights
@@ -258,8 +274,13 @@ class _ClassExponentialBoundLoss(BoundLoss):
         self._k, self._workers, self._y, self._weight = n_classes, workers, y, weight
         self._state = np.empty(len(y), dtype=np.float32)
         self._gradients = Gradients(len(y))
+        self._score, self._sum = np.empty((0, 0)), 1.0
 
     def evaluate(self, score: Matrix) -> float:
+        self._score, self._sum = score, self._fill(score)
+        return self._sum
+
+    def _fill(self, score: Matrix) -> float:
         return exponential_state(
             self._workers, self._y, score.T.reshape(-1), self._weight, self._k, self._state
         )
@@ -271,6 +292,14 @@ class _ClassExponentialBoundLoss(BoundLoss):
         return self._gradients
 
     def row_weights(self) -> Gradients:
+        if self._sum < SMALLEST_SUM_OF_WEIGHTS:
+            # F_y - d multiplies the weight e^(-(F_y - mean F) / (K-1)) by e^(d/K).
+            rows = np.arange(len(self._y))
+            own = self._score[rows, self._y]
+            c = float(((own - self._score.mean(axis=1)) / (self._k - 1)).min())
+            shifted = np.array(self._score, order="F")
+            shifted[rows, self._y] = own - c * self._k
+            self._fill(shifted)
         weight = self._state.astype(np.float64)
         self._gradients.assign(self._workers, weight, np.ones_like(weight), self._weight)
         return self._gradients
