@@ -17,6 +17,7 @@ from stagewise.model.model import Model
 from stagewise.training.bound_metric import bind_metric
 from stagewise.training.fit_report import warn_if_constant
 from stagewise.training.preparation import (
+    Encode,
     Scale,
     check_targets,
     encode_bins,
@@ -26,6 +27,7 @@ from stagewise.training.preparation import (
     new_ensemble,
     scale_target,
 )
+from stagewise.training.reading.row_set import RowSet
 from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.results import ForestResult
 from stagewise.training.specs import FitContext, ForestSpec
@@ -58,13 +60,8 @@ def train_forest(
     constant, missing = warn_if_constant(bins[0], features, train.y, data.classes)
     ensemble = new_ensemble(features, np.zeros(loss.n_outputs), joint=loss.n_outputs > 1)
     zeros = np.zeros((len(y), loss.n_outputs))
-    rows, valid = EncodedRows(bins, y, train.weight, zeros, table), None
-    if data.valid is not None:
-        held = data.valid.table()
-        held_y = scale_target(loss, scale, data.valid.y)
-        zeros = np.zeros((len(held_y), loss.n_outputs))
-        valid = EncodedRows(encode(held), held_y, data.valid.weight, zeros, held)
-    stops_early = valid is not None or spec.stops_by_bags
+    rows = EncodedRows(bins, y, train.weight, zeros, table)
+    valid = None if data.valid is None else _encode_rows(data.valid, encode, loss, scale)
     measured = train if data.valid is None else data.valid
     metric = bind_metric(spec.stopping.eval_metric, measured, loss, scale, data.classes)
     monitor = make_monitor(
@@ -72,7 +69,7 @@ def train_forest(
         loss,
         scale,
         context,
-        stops_early=stops_early,
+        stops_early=valid is not None or spec.stops_by_bags,
         by_bags=valid is None,
         metric=metric,
     )
@@ -108,6 +105,12 @@ def train_forest(
         oob_average=oob_average,
         used_validation_rows=valid is not None,
     )
+
+
+def _encode_rows(rows: RowSet, encode: Encode, loss: Loss, scale: Scale) -> EncodedRows:
+    """Return rows that are not trained on, encoded for the trees."""
+    table, y = rows.table(), scale_target(loss, scale, rows.y)
+    return EncodedRows(encode(table), y, rows.weight, np.zeros((len(y), loss.n_outputs)), table)
 
 
 def forest_grower(

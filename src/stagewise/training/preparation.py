@@ -30,6 +30,7 @@ from stagewise.training.specs import FitContext, HoldOutSpec, StoppingSpec
 from stagewise.training.target_encoder import few_cuts
 
 __all__ = [
+    "Encode",
     "Scale",
     "check_targets",
     "choose_rounds",
