@@ -168,7 +168,7 @@ sanitize: $(READY) ## run the native tests under AddressSanitizer and UBSan (SAN
 	$(BIN)/cmake --install $(SAN_DIR) --prefix $(SAN_DIR)/site
 # -S keeps the editable install's import hook out: the instrumented module must be the one found.
 	PYTHONPATH="$(CURDIR)/$(SAN_DIR)/site:$(SITE)" LD_PRELOAD="$(SAN_LIBS)" \
-		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=die_after_fork=0 \
+		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS="die_after_fork=0 suppressions=$(CURDIR)/tests/native/tsan.supp" \
 		PYTHONMALLOC=malloc \
 		$(BIN)/python -S -m pytest -p no:cacheprovider $(SAN_TESTS)
 
