@@ -153,6 +153,9 @@ REFUSED: dict[str, dict[str, Any]] = {
     "leaves='linear'": {"leaves": "linear"},
     "dropout": {"dropout": "dart"},
     "the method": {"response": "gradient"},
+    "sampling, exactly 0.5 of the rows": {"sampling": "fixed_size", "subsample": 0.5},
+    "sampling='group'": {"sampling": "group"},
+    "oob_score": {"oob_score": True, "subsample": 0.5},
 }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import scipy.sparse
 from dask.sizeof import sizeof
 from sklearn.base import clone
 
@@ -17,7 +18,7 @@ from cluster.thread_exchange import run_ranks
 from stagewise import RandomForestRegressor
 from stagewise.dask.forest_fit import ForestFit
 from stagewise.dask.partition_fit import PartitionFit, Roles
-from stagewise.dask.partitions import make_table
+from stagewise.dask.partition_table import make_table
 from stagewise.dask.shard import Shard
 
 N = 4_000
@@ -64,6 +65,7 @@ ARRAYS: dict[str, np.ndarray] = {
     "some columns of a wider array": numbers(np.float32, columns=10)[:, ::2],
     "float16": with_nan(numbers(np.float16)),
     "the other byte order": numbers(np.float64).astype(">f8"),
+    "long doubles": with_nan(numbers(np.longdouble)),
     "int8": numbers(np.int8),
     "wide integers": numbers(np.int64) + 2**60,
     "unsigned": numbers(np.uint16),
@@ -113,6 +115,11 @@ def mixed(n: int = N) -> pd.DataFrame:
     return X.set_index(rng.permutation(n))
 
 
+def no_categories(n: int) -> pd.Categorical:
+    """Return missing values whose categories have no type."""
+    return pd.Categorical(np.full(n, None, dtype=object))
+
+
 def from_rows(X: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(np.ascontiguousarray(X.to_numpy()), columns=X.columns)
 
@@ -122,6 +129,10 @@ FRAMES: dict[str, pd.DataFrame] = {
     "float32 in C order": from_rows(mixed()[["a", "b", "c"]]),
     "numbers as names": pd.DataFrame(numbers(np.float64), columns=[3, 1, 0, 2, 4]),
     "no numbers": mixed()[["city", "nullable", "day"]],
+    "sparse columns": mixed()[["a", "b"]].assign(c=pd.arrays.SparseArray(numbers(float)[:, 0])),
+    "long doubles": mixed()[["a"]].assign(b=numbers(np.longdouble)[:, 0]),
+    "categories that are all missing": mixed()[["a"]].assign(b=no_categories(N)),
+    "names of methods": mixed()[["a", "b"]].rename(columns={"a": "to_arrow", "b": "column_names"}),
 }
 
 
@@ -136,10 +147,123 @@ def test_frames_have_the_bytes_of_the_fit_in_memory(name: str) -> None:
         assert_same_model(found, local)
 
 
-def test_names_that_are_equal_are_refused() -> None:
-    X = pd.DataFrame(numbers(np.float64, columns=2), columns=["a", "a"])
-    with pytest.raises(ValueError, match="Duplicate column names"):
-        fit(regressor(), [X], X.index.to_numpy(float))
+def test_arrow_tables_and_other_orders_of_columns_have_the_bytes_of_the_fit_in_memory() -> None:
+    X = mixed()[["a", "city", "many", "flag"]]
+    y = np.nan_to_num(X["a"].to_numpy()) + np.arange(N) % 7
+    model = regressor(category_encoding="sets")
+    local = clone(model).fit(X, y)
+    arrow = pa.Table.from_pandas(X[2_000:3_000], preserve_index=False)
+    other = X[3_000:][["flag", "city", "a", "many"]]
+    for found in fit(model, [X[:2_000], arrow, other], y):
+        assert_same_model(found, local)
+        assert found.feature_names_in_.tolist() == list(X.columns)
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">i4", np.longdouble])
+def test_targets_and_weights_of_every_type(dtype: Any) -> None:
+    X = numbers(np.float64)
+    y, weight = X[:, 0].astype(dtype), (np.arange(N) % 3).astype(dtype)
+    table = make_table(X, ["y", "weight"], [y, weight], 0, has_names=False)
+    training = PartitionFit(regressor(), ROLES[False], None, 1)
+    (found,) = run_ranks(1, lambda exchange: training(exchange, Shard([table], [0], 1)))
+    assert_same_model(found, regressor().fit(X, y, weight))
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_categories_without_values_agree_with_those_of_other_partitions(first: bool) -> None:
+    X = mixed()[["a", "city"]]
+    y = np.nan_to_num(X["a"].to_numpy()) + np.arange(N) % 7
+    parts = [X[:1_500], X[1_500:]]
+    parts[1 - first] = parts[1 - first].assign(city=no_categories(len(parts[1 - first])))
+    values = [part["city"].astype(object) for part in parts]
+    whole = X.assign(city=pd.Categorical(np.concatenate(values)))
+    model = regressor(category_encoding="sets")
+    for found in fit(model, parts, y):
+        assert_same_model(found, clone(model).fit(whole, y))
+
+
+def test_rows_in_one_place_may_have_a_categorical_column_without_values() -> None:
+    X = mixed(500)[["a"]].assign(b=no_categories(500))
+    y = np.arange(500.0)
+    model = regressor(n_estimators="auto")
+    for found in fit(model, [X[:300], X[300:]], y):
+        assert found.fingerprint() == clone(model).fit(X, y).fingerprint()
+
+
+def column_of_periods() -> pd.Series[Any]:
+    days = pd.Series(numbers(np.int64)[:, 0].astype("M8[D]").astype("M8[ns]"))
+    return days.dt.to_period("M")
+
+
+def frame_with(values: Any) -> pd.DataFrame:
+    return pd.DataFrame({"a": numbers(float)[:, 0], "b": values})
+
+
+def named(*names: Any) -> pd.DataFrame:
+    return pd.DataFrame(numbers(np.float64, columns=len(names)), columns=list(names))
+
+
+REFUSED_IN_MEMORY: dict[str, Any] = {
+    "equal names": named("a", "a"),
+    "an integer and its text as names": named("a", 1, "1"),
+    "a float and text as names": named("a", 1.5),
+    "no name and text as names": named("a", None),
+    "complex numbers": numbers(np.complex128),
+    "a column of complex numbers": frame_with(numbers(np.complex128)[:, 0]),
+    "periods": frame_with(column_of_periods()),
+    "categories that are periods": frame_with(column_of_periods().astype("category")),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_IN_MEMORY)
+def test_what_a_fit_in_memory_refuses_is_refused_with_the_same_message(name: str) -> None:
+    X, y = REFUSED_IN_MEMORY[name], np.arange(N, dtype=float)
+    with pytest.raises((TypeError, ValueError)) as local:
+        regressor().fit(X, y)
+    with pytest.raises(local.type, match=r"\(In partition 0\.\)$") as found:
+        fit(regressor(), [X], y)
+    assert str(found.value).startswith(str(local.value))
+
+
+def test_categories_of_several_types_are_refused_with_the_remedy() -> None:
+    X = frame_with(pd.Categorical([1, "p"] * (N // 2)))
+    message = r"X column 'b' has categories of several types.*rename_categories\(str\)"
+    with pytest.raises(ValueError, match=message):
+        fit(regressor(), [X], np.arange(N, dtype=float))
+
+
+def test_a_column_that_differs_between_partitions_is_named_with_both_partitions() -> None:
+    X, y = mixed()[["a", "flag"]], np.arange(N, dtype=float)
+    wide = X.assign(a=np.arange(N) + 2**60)
+    for other, message in (
+        (X[["a"]], "Partition 1 has no column 'flag', which partition 0 has. Add"),
+        (X.assign(b=1), "Partition 0 has no column 'b', which partition 1 has. Add"),
+        (X.astype({"flag": int}), "'flag' is int64 in partition 1, but bool in partition 0. Conve"),
+        (wide, "'a' is int64 in partition 1, which cannot be converted to .* Convert the column"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fit(regressor(), [X[:2_000], other[2_000:]], y)
+
+
+def test_a_name_of_targets_that_is_a_column_is_refused() -> None:
+    y = np.ones(N)
+    for X, name in ((named("a", "y"), "y"), (numbers(np.float64), "x0")):
+        with pytest.raises(ValueError, match=f"X has a column '{name}'.* rename the column"):
+            make_table(X, [name], [y], 0, has_names=isinstance(X, pd.DataFrame))
+
+
+def test_parts_without_two_dimensions_or_features_are_refused() -> None:
+    X, y = numbers(np.float64), np.ones(N)
+    for part, message in (
+        (X[:, 0], "Expected 2D array, got 1D array instead"),
+        (X[:, :, None], "Expected 2D array, got 3D array instead"),
+        (X[:, :0], "X has no features"),
+        (scipy.sparse.csr_matrix(X), "csr_matrix; parts must be arrays of NumPy"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=f"{message}.*In partition 4"):
+            make_table(part, ["y"], [y], 4, has_names=False)
+    with pytest.raises(ValueError, match=r"y should be a 1d array, got an array of shape \(\d+, 2"):
+        make_table(X, ["y"], [X[:, :2]], 4, has_names=False)
 
 
 @pytest.mark.parametrize("kind", ["C", "F", "frame"])

@@ -12,7 +12,12 @@ from sklearn.base import is_classifier
 from stagewise import estimators
 from stagewise.dask.driver import fit_on_cluster
 from stagewise.dask.partition_fit import PartitionFit
-from stagewise.dask.partitions import Partitions, is_collection, read_partitions
+from stagewise.dask.partitions import (
+    Partitions,
+    check_rows,
+    is_collection,
+    read_partitions,
+)
 from stagewise.dask.predictions import predict_collection
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.parameters.defaults import DataFacts, resolve_auto
@@ -74,10 +79,9 @@ class ClusterMixin:
         train, valid = read_partitions(X, y, sample_weight), None
         if X_val is not None:
             target = y if y_val is None and isinstance(y, str) else y_val
-            weight, columns = sample_weight_val, getattr(X_val, "columns", ())
-            if weight is None and isinstance(sample_weight, str) and sample_weight in columns:
-                weight = sample_weight
-            valid = read_partitions(X_val, target, weight, "_val")
+            by_name = sample_weight_val is None and isinstance(sample_weight, str)
+            weight = sample_weight if by_name else sample_weight_val
+            valid = read_partitions(X_val, target, weight, "_val", optional_weight=by_name)
         return self._fit_partitions(client or default_client(), train, valid)
 
     def _fit_partitions(
@@ -139,6 +143,7 @@ class ClusterMixin:
             return getattr(local, method)(X, **options)
         if options:
             raise TypeError(f"{method} of a collection has no argument {next(iter(options))!r}.")
+        check_rows(X)
         local.fingerprint()  # raises if the estimator is not fitted
         return predict_collection(local, method, X)
 

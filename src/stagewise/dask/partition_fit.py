@@ -38,11 +38,18 @@ class Roles:
         The column of the weights; None: all ones.
     has_names : bool
         Whether the features have names.
+    optional_weight : bool
+        Whether the partitions may have no column of weights: all weights are ones then.
     """
 
     target: str
     weight: str | None = None
     has_names: bool = True
+    optional_weight: bool = False
+
+    def weight_among(self, names: Sequence[str]) -> str | None:
+        """Return the column of the weights of partitions with these columns."""
+        return None if self.optional_weight and self.weight not in names else self.weight
 
 
 @dataclass(frozen=True)
@@ -118,15 +125,14 @@ class _ShardCheckpoints:
 
 def _dataset(tables: dict[int, Partition], roles: Roles, shard: Shard, peers: Peers) -> Dataset:
     """Return the partitions of this rank with the columns and types of all partitions."""
-    own = list(dict.fromkeys(partition_schema(t) for t in tables.values() if t.num_rows))
-    schemas = [schema for each in peers.gather(own) for schema in each]
+    tables = {i: table for i, table in sorted(tables.items()) if table.num_rows}
+    own = {partition_schema(table): i for i, table in reversed(tables.items())}
+    schemas = {i: schema for each in peers.gather(own) for schema, i in each.items()}
     if not schemas:
         raise ValueError("All partitions are empty; add rows.")
+    schema = common_schema(schemas)
     dataset = Dataset.choose_columns(
-        PartitionSource({i: t for i, t in tables.items() if t.num_rows}, common_schema(schemas)),
-        None,
-        roles.target,
-        roles.weight,
+        PartitionSource(tables, schema), None, roles.target, roles.weight_among(schema.names)
     )
     folder = None if shard.folder is None else Path(shard.folder)
     return replace(

@@ -5,10 +5,9 @@ The order of the partitions is the order of the rows. X, y and the weights have 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dask
 import dask.array as da
@@ -17,15 +16,10 @@ import numpy as np
 from dask.delayed import Delayed
 
 from stagewise.dask.partition_fit import Roles
-from stagewise.datasets.array_partition import ArrayPartition
-from stagewise.datasets.frame_partition import FramePartition
-from stagewise.datasets.partition_source import Partition
+from stagewise.dask.partition_table import make_table
 from stagewise.validation.messages import short_repr
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-__all__ = ["Partitions", "is_collection", "partitions_of", "read_partitions"]
+__all__ = ["Partitions", "check_rows", "is_collection", "partitions_of", "read_partitions"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +45,26 @@ def is_collection(X: Any) -> bool:
     return isinstance(X, (dd.DataFrame, dd.Series, da.Array))
 
 
-def read_partitions(X: Any, y: Any, weight: Any, suffix: str = "") -> Partitions:
+def check_rows(X: Any, name: str = "X") -> None:
+    """Raise ValueError unless a collection has rows and features; nothing is computed.
+
+    The parts of a list are checked when they are computed.
+    """
+    if isinstance(X, dd.Series) or (isinstance(X, da.Array) and X.ndim != 2):
+        remedy = "Pass rows and features"
+        if X.ndim == 1:
+            one = "to_frame()" if isinstance(X, dd.Series) else "reshape(-1, 1)"
+            remedy += f"; {name}.{one} has one feature"
+        raise ValueError(
+            f"Expected 2D array, got {X.ndim}D array instead: {name} is a "
+            f"dask.{'dataframe.Series' if isinstance(X, dd.Series) else 'array.Array'} of shape "
+            f"{X.shape}. {remedy}."
+        )
+
+
+def read_partitions(
+    X: Any, y: Any, weight: Any, suffix: str = "", *, optional_weight: bool = False
+) -> Partitions:
     """Return the partitions of the arguments of `fit`.
 
     Parameters
@@ -64,41 +77,47 @@ def read_partitions(X: Any, y: Any, weight: Any, suffix: str = "") -> Partitions
         The weights of the rows.
     suffix : str
         The end of the names of arguments in messages.
+    optional_weight : bool
+        Whether X may have no column `weight`, if that is a name.
 
     Raises
     ------
     TypeError
         If an argument is something else.
     ValueError
-        If the numbers of partitions differ.
+        If the numbers of partitions differ, or a column does not exist. The columns of a list are
+        unknown here: the tasks of its parts raise.
     """
     if isinstance(X, Partitions):
         return X
-    if not is_collection(X) or isinstance(X, dd.Series):
+    if not is_collection(X):
         raise TypeError(
             f"X{suffix} must be a dask.dataframe.DataFrame, a dask.array.Array or a list of "
             f"delayed parts; got {short_repr(X)}. The estimators of stagewise fit tables in memory."
         )
     if y is None:
         raise TypeError(f"y{suffix} is missing: pass the targets, or the name of their column.")
+    check_rows(X, f"X{suffix}")
     parts = partitions_of(X)
-    taken = [str(name) for name in X.columns] if isinstance(X, dd.DataFrame) else []
+    optional = [weight] if optional_weight else []
     names, columns = [], []
     for argument, values in ((f"y{suffix}", y), (f"sample_weight{suffix}", weight)):
-        name, own = _column(argument, values, len(parts), taken)
+        if isinstance(values, str) and values not in optional:
+            _check_name(argument, values, X)
+        name, own = _column(argument, values, len(parts))
         names.append(name)
         columns.append(own)
-        taken.append(name or "")
-    has_names = not isinstance(X, da.Array)
+    target, has_names = names[0], not isinstance(X, da.Array)
+    assert target is not None
+    if target == names[1]:
+        raise ValueError(f"{target!r} cannot be both the target and the weight; name two columns.")
     tables = [
         dask.delayed(make_table, pure=True)(
-            part, names, [own[i] for own in columns], i, has_names=has_names
+            part, names, [own[i] for own in columns], i, has_names=has_names, optional=optional
         )
         for i, part in enumerate(parts)
     ]
-    target = names[0]
-    assert target is not None
-    return Partitions(tables, Roles(target, names[1], has_names))
+    return Partitions(tables, Roles(target, names[1], has_names, optional_weight))
 
 
 def partitions_of(values: Any) -> list[Delayed]:
@@ -110,18 +129,33 @@ def partitions_of(values: Any) -> list[Delayed]:
     return list(values) if isinstance(values, (list, tuple)) else values.to_delayed()
 
 
-def _column(
-    argument: str, values: Any, n: int, taken: Sequence[str]
-) -> tuple[str | None, Sequence[Any]]:
-    """Return the name of a column in the tables, and its parts; None: X has it."""
+def _check_name(argument: str, name: str, X: Any) -> None:
+    """Raise ValueError if X has no such column, and is not a list of parts."""
+    if isinstance(X, da.Array):
+        raise ValueError(
+            f"{argument} is {name!r}, but X is an array, whose columns have no names. Pass a "
+            "dask.array.Array."
+        )
+    if isinstance(X, dd.DataFrame) and name not in map(str, X.columns):
+        raise ValueError(f"{argument} is {name!r}, but X has no such column.")
+
+
+def _column(argument: str, values: Any, n: int) -> tuple[str | None, Sequence[Any]]:
+    """Return the name of a column in the tables, and its parts; None: X has it.
+
+    The columns of a list of parts are unknown here, so the name is one that they do not have.
+    """
     if values is None or isinstance(values, str):
-        if values is not None and values not in taken:
-            raise ValueError(f"{argument} is {values!r}, but X has no such column.")
         return values, [None] * n
     if not is_collection(values) or isinstance(values, dd.DataFrame):
         raise TypeError(
             f"{argument} must be a column name, a dask.dataframe.Series, a dask.array.Array or a "
             f"list of delayed parts, as X; got {short_repr(values)}."
+        )
+    if isinstance(values, da.Array) and values.ndim != 1 and values.shape[1:] != (1,):
+        raise ValueError(
+            f"{argument} should be a 1d array, got an array of shape {values.shape} instead. Pass "
+            "one value for each row."
         )
     parts = partitions_of(values)
     if len(parts) != n:
@@ -129,61 +163,4 @@ def _column(
             f"{argument} has {len(parts)} partitions, and X has {n}; they must be the same rows. "
             "Repartition one of them."
         )
-    name = argument
-    while name in taken:
-        name += "_"
-    return name, parts
-
-
-def make_table(
-    X: Any,
-    names: Sequence[str | None],
-    columns: Sequence[Any],
-    number: int,
-    *,
-    has_names: bool,
-) -> Partition:
-    """Return a partition as a table, without a copy of numbers.
-
-    Parameters
-    ----------
-    X : data frame or array
-        The features, perhaps with the target and the weights.
-    names : sequence of str or None
-        The names of the target and of the weights.
-    columns : sequence
-        Their values; None: X has them, or there are none.
-    number : int
-        The number of the partition, for messages.
-    has_names : bool
-        Whether X must be a data frame.
-    """
-    if has_names and isinstance(X, np.ndarray):
-        raise TypeError(
-            f"Part {number} of X is an array; parts of a list must be data frames. Use "
-            "dask.array.from_delayed for arrays."
-        )
-    if isinstance(X, np.ndarray):
-        table = ArrayPartition.of(X.reshape(len(X), math.prod(X.shape[1:])))
-    elif hasattr(X, "to_arrow"):
-        table = X.to_arrow()
-    else:
-        table = FramePartition.of(X)
-    for name, values in zip(names, columns, strict=True):
-        if values is None or name is None:
-            continue
-        if len(values) != table.num_rows:
-            raise ValueError(
-                f"Partition {number} has {table.num_rows} rows of X, but {len(values)} of {name}."
-            )
-        table = table.append_column(name, _array(values))
-    return table
-
-
-def _array(values: Any) -> pa.Array:
-    import pyarrow as pa
-
-    if isinstance(values, np.ndarray):
-        return pa.array(values.reshape(len(values)))
-    found = pa.Array.from_pandas(values)
-    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+    return f"{argument} (argument of fit)", parts

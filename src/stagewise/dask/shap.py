@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise import inspection
-from stagewise.dask.partitions import is_collection, partitions_of
+from stagewise.dask.partitions import check_rows, is_collection, partitions_of
 from stagewise.dask.predictions import delayed_model
 from stagewise.inspection import ShapValues
 from stagewise.validation.arguments import suggests_arguments
@@ -89,6 +89,7 @@ def shap_values(
             f"X must be a dask.dataframe.DataFrame, a dask.array.Array or a list of delayed parts; "
             f"got {short_repr(X)}. stagewise.inspection.shap_values explains tables in memory."
         )
+    check_rows(X)
     local = estimator.to_local() if hasattr(estimator, "to_local") else estimator
     options: dict[str, Any] = {"kind": kind, "background": background, "interactions": interactions}
     none = inspection.shap_values(local, _no_rows(local), **options)

@@ -6,6 +6,7 @@ has the array itself: columns are copied batch by batch, if at all.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ArrayPartition", "arrow_column", "is_numeric"]
+__all__ = ["ArrayPartition", "arrow_column", "is_numeric", "refuse_known_name"]
 
 Array = npt.NDArray[Any]
 
@@ -25,8 +26,20 @@ def is_numeric(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "biuf" and dtype.itemsize <= 8
 
 
+def refuse_known_name(name: str, names: Collection[str]) -> None:
+    """Raise ValueError if a partition has a column of this name."""
+    if name in names:
+        raise ValueError(
+            f"X has a column {name!r}, which is the name of the targets or of the weights; rename "
+            "the column of X."
+        )
+
+
 def arrow_column(cells: Array) -> Any:
-    """Return numbers as a column of Arrow: a copy unless they are contiguous; NaN stays NaN."""
+    """Return an array as a column of Arrow, in the byte order of the machine; NaN stays NaN.
+
+    Contiguous numbers are not copied.
+    """
     import pyarrow as pa
 
     native = cells.astype(cells.dtype.newbyteorder("="), copy=False)
@@ -47,15 +60,6 @@ class ArrayPartition:
 
     X: Array
     others: pa.Table
-
-    @classmethod
-    def of(cls, X: Array) -> ArrayPartition | pa.Table:
-        """Return the rows of an array; of objects, a table, whose columns have their own types."""
-        import pyarrow as pa
-
-        if is_numeric(X.dtype):
-            return cls(X, pa.table({}))
-        return pa.table({f"x{j}": np.ascontiguousarray(X[:, j]) for j in range(X.shape[1])})
 
     @property
     def num_rows(self) -> int:
@@ -86,10 +90,11 @@ class ArrayPartition:
 
         return pa.schema([*self.features, *self.others.schema])
 
-    def append_column(self, name: str, column: pa.Array) -> ArrayPartition:
-        """Return the rows with another column."""
+    def append_column(self, name: str, column: pa.ChunkedArray) -> ArrayPartition:
+        """Return the rows with another column; raise ValueError if its name is known."""
         import pyarrow as pa
 
+        refuse_known_name(name, self.schema.names)
         # A table without columns has no rows.
         empty = not self.others.num_columns
         others = pa.table({name: column}) if empty else self.others.append_column(name, column)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.datasets.array_partition import arrow_column, is_numeric
+from stagewise.datasets.array_partition import arrow_column, refuse_known_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,27 +33,10 @@ class FramePartition:
 
     columns: Mapping[str, npt.NDArray[Any] | pa.ChunkedArray]
 
-    @classmethod
-    def of(cls, frame: Any) -> FramePartition | pa.Table:
-        """Return the rows of a data frame of pandas; without columns of numbers, a table."""
-        import pyarrow as pa
-
-        numeric = [isinstance(kind, np.dtype) and is_numeric(kind) for kind in frame.dtypes]
-        if not any(numeric) or not frame.columns.is_unique:  # Arrow refuses equal names
-            return pa.Table.from_pandas(frame, preserve_index=False)
-        rest = pa.Table.from_pandas(frame.loc[:, np.logical_not(numeric)], preserve_index=False)
-        others = iter(rest.columns)
-        return cls(
-            {
-                str(name): frame.iloc[:, j].to_numpy() if numeric[j] else next(others)
-                for j, name in enumerate(frame.columns)
-            }
-        )
-
     @property
     def num_rows(self) -> int:
-        """The number of rows."""
-        return len(next(iter(self.columns.values())))
+        """The number of rows; without columns there are none."""
+        return len(next(iter(self.columns.values()), ()))
 
     @property
     def nbytes(self) -> int:
@@ -75,11 +58,10 @@ class FramePartition:
         }
         return pa.schema(kinds.items())
 
-    def append_column(self, name: str, column: pa.Array) -> FramePartition:
-        """Return the rows with another column."""
-        import pyarrow as pa
-
-        return FramePartition({**self.columns, name: pa.chunked_array([column])})
+    def append_column(self, name: str, column: pa.ChunkedArray) -> FramePartition:
+        """Return the rows with another column; raise ValueError if its name is known."""
+        refuse_known_name(name, self.columns)
+        return FramePartition({**self.columns, name: column})
 
     def slice(self, offset: int, length: int) -> FramePartition:
         """Return some rows, without a copy."""

@@ -102,8 +102,6 @@ def partition_schema(table: Partition) -> pa.Schema:
     def widest(kind: Any) -> Any:
         if not pa.types.is_dictionary(kind):
             return kind
-        if pa.types.is_null(kind.value_type):  # all values are missing
-            return pa.null()
         return pa.dictionary(pa.int32(), kind.value_type)
 
     return pa.schema([(field.name, widest(field.type)) for field in table.schema])
@@ -113,13 +111,17 @@ def _table(rows: Partition, schema: pa.Schema, number: int) -> pa.Table:
     """Return columns of some rows of a partition, with the common types."""
     import pyarrow as pa
 
-    try:
-        cast = [_cast(rows.column(field.name), field.type) for field in schema]
-    except (pa.ArrowException, ValueError) as error:
-        raise ValueError(
-            f"Partition {number} does not have the column types of the others: "
-            f"{reason_of(error)}. Convert the columns to one type."
-        ) from error
+    cast = []
+    for field in schema:
+        column = rows.column(field.name)
+        try:
+            cast.append(_cast(column, field.type))
+        except (pa.ArrowException, ValueError) as error:
+            raise ValueError(
+                f"Column {field.name!r} is {column.type} in partition {number}, which cannot be "
+                f"converted to {field.type}, the type of all partitions: {reason_of(error)}. "
+                "Convert the column to one type in all partitions."
+            ) from error
     return pa.table(cast, schema=schema)
 
 
@@ -134,10 +136,13 @@ def _cast(column: Any, kind: Any) -> Any:
     return column.cast(kind)
 
 
-def common_schema(schemas: Sequence[pa.Schema]) -> pa.Schema:
-    """Return the columns and types of all partitions, from those of each.
+def common_schema(schemas: Mapping[int, pa.Schema]) -> pa.Schema:
+    """Return the columns and types of all partitions, in the order of the first one.
 
-    A column without any value has the type null.
+    Parameters
+    ----------
+    schemas : mapping of int to pyarrow.Schema
+        The columns of the partitions, by their numbers, as `partition_schema` returns them.
 
     Raises
     ------
@@ -146,13 +151,62 @@ def common_schema(schemas: Sequence[pa.Schema]) -> pa.Schema:
     """
     import pyarrow as pa
 
-    distinct = list(dict.fromkeys(schemas))
-    for schema in distinct:
-        if schema.names != distinct[0].names:
+    first = min(schemas)
+    names = schemas[first].names
+    numbers = {schema: number for number, schema in sorted(schemas.items(), reverse=True)}
+    distinct = {number: schema for schema, number in reversed(numbers.items())}
+    for number, schema in distinct.items():
+        _refuse_other_columns(names, first, schema.names, number)
+    by_column = {name: {n: s.field(name).type for n, s in distinct.items()} for name in names}
+    return pa.schema([(name, _common_type(name, kinds)) for name, kinds in by_column.items()])
+
+
+def _refuse_other_columns(
+    names: Sequence[str], first: int, others: Sequence[str], number: int
+) -> None:
+    """Raise ValueError if two partitions have different columns."""
+    pairs = ((first, names, number, set(others)), (number, others, first, set(names)))
+    for having, own, lacking, known in pairs:
+        column = next((name for name in own if name not in known), None)
+        if column is not None:
             raise ValueError(
-                f"The partitions have different columns: {distinct[0].names} and {schema.names}."
+                f"Partition {lacking} has no column {column!r}, which partition {having} has. Add "
+                "the column, or leave it out of all partitions."
             )
-    try:
-        return pa.unify_schemas(distinct, promote_options="permissive")
-    except pa.ArrowException as error:
-        raise ValueError(f"The partitions have different types: {reason_of(error)}.") from error
+
+
+def _common_type(name: str, kinds: Mapping[int, pa.DataType]) -> pa.DataType:
+    """Return the type that a column has in all partitions.
+
+    A partition in which the column has no value, and its type none, agrees with all others. If no
+    partition has a value, the column is null, or categorical, with categories that are text.
+    """
+    import pyarrow as pa
+
+    known = {number: kind for number, kind in kinds.items() if _has_values(kind)}
+    if not known:
+        is_categorical = all(map(pa.types.is_dictionary, kinds.values()))
+        return pa.dictionary(pa.int32(), pa.string()) if is_categorical else pa.null()
+    first = min(known)
+    found = known[first]
+    for number, kind in known.items():
+        if kind == found:
+            continue
+        try:
+            pair = [pa.schema([(name, one)]) for one in (found, kind)]
+            found = pa.unify_schemas(pair, promote_options="permissive").field(name).type
+        except pa.ArrowException as error:
+            raise ValueError(
+                f"Column {name!r} is {kind} in partition {number}, but {known[first]} in "
+                f"partition {first}. Convert the column to one type in all partitions, for "
+                "instance with astype."
+            ) from error
+    return found
+
+
+def _has_values(kind: pa.DataType) -> bool:
+    """Return whether a type is one of values, or of categories that are values."""
+    import pyarrow as pa
+
+    is_categorical = pa.types.is_dictionary(kind)
+    return not pa.types.is_null(kind.value_type if is_categorical else kind)

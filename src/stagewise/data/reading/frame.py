@@ -21,7 +21,7 @@ from stagewise.data.reading.column import LARGEST_EXACT, Array, Mask
 from stagewise.datasets.dataset import Dataset
 from stagewise.validation.messages import column_label, short_repr
 
-__all__ = ["Frame", "open_frame", "open_series", "series_cells"]
+__all__ = ["Frame", "feature_names", "open_frame", "open_series", "series_cells"]
 
 SMALL = 1 << 16
 """Below this many cells, copying a frame is cheaper than reading its columns."""
@@ -200,7 +200,7 @@ def open_frame(X: Any, caller: str, name: str = "X") -> Frame | None:
         labels: list[Any] = list(frame.columns)
     except DuplicateError:
         raise _duplicates(_labels(X)) from None
-    return Frame(frame, labels, _names_of(labels))
+    return Frame(frame, labels, feature_names(labels))
 
 
 def open_series(y: Any) -> nw.Series[Any] | None:
@@ -268,8 +268,16 @@ def _duplicates(labels: Sequence[Any]) -> ValueError:
     )
 
 
-def _names_of(labels: list[Any]) -> list[str] | None:
-    """Return labels as text: strings unchanged, other labels by repr, and 0, 1, 2, … as None."""
+def feature_names(labels: list[Any]) -> list[str] | None:
+    """Return labels as text: strings unchanged, other labels by repr, and 0, 1, 2, … as None.
+
+    Raises
+    ------
+    TypeError
+        If some labels are text and others are not.
+    ValueError
+        If two labels have the same text.
+    """
     if all(isinstance(label, str) for label in labels):
         names = [str(label) for label in labels]
     elif any(isinstance(label, str) for label in labels):
