@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from stagewise import (
@@ -22,6 +23,7 @@ from stagewise import (
     RandomForestRegressor,
     StagewiseLinearRegressor,
     StepwiseRegressor,
+    read_batches,
 )
 
 PAGE = Path(__file__).parents[1] / "docs" / "fit-report.md"
@@ -44,6 +46,8 @@ def test_the_page_has_exactly_the_keys_of_all_reports():
     X = rng.normal(size=(80, 3))
     y = (X[:, 0] + 0.3 * rng.normal(size=80) > 0).astype(int)
     found = {key for estimator in ESTIMATORS for key in estimator.fit(X, y).fit_report_}
+    rows = read_batches(pa.table({"x": X[:, 0], "y": y}), target="y")
+    found |= RandomForestRegressor(n_estimators=2).fit(rows).fit_report_.keys()
     documented = set(re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), flags=re.MULTILINE))
     assert found == documented
 

@@ -175,6 +175,20 @@ def test_a_cluster_resumes_the_training_of_one_machine(
     assert model.read_bytes() == expected
 
 
+def test_a_checkpoint_of_rows_in_one_place_is_not_used(run: Run, tmp_path: Path) -> None:
+    options = ["train", "0.parquet", "--target", "y", "--set", "n_estimators=3"]
+    options += ["--model", tmp_path / "m.stgw", "--checkpoint", tmp_path / "c"]
+    with threads(2) as cluster:
+        metric = ["--set", "eval_metric=mae", "--set", "early_stopping=True"]
+        code, out, err = run(*options, *metric, *cluster)
+        assert code == 0, err
+        assert re.search("checkpoint +not used: the rows were fitted in memory\n", out)
+        assert not (tmp_path / "c").exists()
+        code, out, err = run(*options, *cluster)
+        assert code == 0, err
+        assert "not used" not in out
+
+
 @pytest.mark.slow
 def test_the_search_for_the_number_of_rounds_resumes_too(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

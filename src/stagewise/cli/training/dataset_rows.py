@@ -59,6 +59,7 @@ class DatasetRows:
         opened = self._open(args.data, roles, roles.categorical)
         self._train = opened.with_limits(args.cache, limit)
         self._valid: Dataset | None = None
+        self._fitted_in_memory = False
         self._checkpoints: CheckpointFolder | None = None
 
     @property
@@ -115,7 +116,9 @@ class DatasetRows:
         folder = self._args.checkpoint
         self._checkpoints = CheckpointFolder(folder, key, SECONDS_BETWEEN_WRITES)
         try:
-            return self._fit(estimator, self._checkpoints)
+            fitted = self._fit(estimator, self._checkpoints)
+            self._fitted_in_memory = "rows_in_memory" in fitted.fit_report_
+            return fitted
         except KeyboardInterrupt:
             if not self._checkpoints.n_rounds:
                 raise
@@ -157,7 +160,7 @@ class DatasetRows:
             return {}
         self._checkpoints.remove()
         resumed = self._checkpoints.resumed.get("model", 0)
-        if not self._checkpoints.resumed:
+        if self._fitted_in_memory:
             return {"checkpoint": "not used: the rows were fitted in memory"}
         return {"resumed_after_round": resumed} if resumed else {}
 

@@ -186,8 +186,11 @@ class FitMixin:
             checkpoints.rows_are_stored()
         if peers.size == 1:
             assert read is not None
-            return self._fit_rows(read, seed)
-        return fit_on_first_rank(self, read, peers)
+            self._fit_rows(read, seed)
+        else:
+            fit_on_first_rank(self, read, peers)
+        self.fit_report_["rows_in_memory"] = needs.what
+        return self
 
     def _fit_rows(
         self,
