@@ -111,6 +111,14 @@ def test_validation_rows_have_weights_if_they_have_the_column(
     assert_same_model(model, local)
 
 
+def test_a_message_about_an_argument_has_its_name(model: GradientBoostingRegressor) -> None:
+    X, y, _ = rows_named("a", "b", "sample_weight")
+    with pytest.raises(ValueError, match=r"column 'sample_weight \(argument of fit\)'"):
+        model.fit(parts_of(X), parts_of(y), parts_of(np.zeros(N)))
+    with pytest.raises(ValueError, match=r"X has 1000 rows, but y \(argument of fit\) has 999"):
+        model.fit(parts_of(X), [dask.delayed(y[:999]), *parts_of(y)[1:]])
+
+
 def test_a_column_that_a_part_does_not_have_is_named_with_the_partition(
     model: GradientBoostingRegressor,
 ) -> None:

@@ -96,7 +96,7 @@ def _locate_errors(number: int) -> Iterator[None]:
 def _read_part(
     X: Any, of_X: Sequence[str], has_names: bool
 ) -> tuple[ArrayPartition | FramePartition, dict[str, pa.ChunkedArray]]:
-    """Return the features of a part of X, and those of some other columns that it has."""
+    """Return the features of a part of X, and those of the columns `of_X` that it has."""
     import pyarrow as pa
 
     if isinstance(X, np.ndarray) and has_names:
