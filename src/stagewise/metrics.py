@@ -6,6 +6,7 @@ name of one, a function, or a `Metric`.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,10 +19,10 @@ from sklearn import metrics as sk
 
 from stagewise.errors import InvalidParameterError
 from stagewise.exact_sums import mean_rows
-from stagewise.validation.messages import short_repr
+from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.parameters import nearest_name
 
-__all__ = ["METRICS", "Metric", "find_metric"]
+__all__ = ["METRICS", "Metric", "find_metric", "metric_name"]
 
 Vector = npt.NDArray[np.float64]
 Function = Callable[[npt.NDArray[Any], npt.NDArray[np.float64], Vector | None], float]
@@ -55,18 +56,19 @@ class Metric:
     def value(
         self, y: npt.NDArray[Any], predicted: npt.NDArray[np.float64], weight: Vector | None
     ) -> float:
-        """Return the metric; raise ValueError if it is not a number."""
+        """Return the metric; raise ValueError if it is not a finite number."""
+        returned = self.function(y, predicted, weight)
         try:
-            found = float(self.function(y, predicted, weight))
-        except TypeError as error:
-            raise TypeError(
-                f"The metric {self.name!r} must take (y, prediction, weight) and return a number: "
-                f"{error}"
-            ) from error
-        if math.isnan(found):
+            found = float(returned)
+        except (TypeError, ValueError):
             raise ValueError(
-                f"The metric {self.name!r} is not a number for these {len(y)} held-out rows. Hold "
-                "out more rows, so that they have all classes, or use another metric."
+                f"The metric {self.name!r} must return a number; got {short_repr(returned)}."
+            ) from None
+        if not math.isfinite(found):
+            raise ValueError(
+                f"The metric {self.name!r} is {found} for these {len(y)} held-out rows, not a "
+                "finite number. Hold out more rows, so that they have all classes, or use another "
+                "metric."
             )
         return found
 
@@ -117,22 +119,41 @@ def _f1(y: npt.NDArray[Any], p: Vector, weight: Vector | None) -> float:
     return float(sk.f1_score(y, chosen, average=average, sample_weight=weight, zero_division=0.0))
 
 
-def _rmse(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
-    return math.sqrt(mean_rows((y - predicted) ** 2, weight))
+def _by_target(function: Function) -> Function:
+    """Return the metric of one target, or the mean over several."""
 
-
-def _mae(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
-    return mean_rows(np.abs(y - predicted), weight)
-
-
-def _of_scikit_learn(function: Callable[..., float]) -> Function:
     def of(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
-        return float(function(y, predicted, sample_weight=weight))
+        if y.ndim == 1:
+            return function(y, predicted, weight)
+        return float(
+            np.mean([function(*own, weight) for own in zip(y.T, predicted.T, strict=True)])
+        )
 
     return of
 
 
+@_by_target
+def _rmse(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
+    residual = np.ascontiguousarray(y - predicted)
+    largest = float(np.abs(residual).max(initial=0.0))
+    if not 0.0 < largest < math.inf:
+        return largest
+    unit = math.ldexp(1.0, math.frexp(largest)[1])  # squares neither overflow nor vanish
+    return unit * math.sqrt(mean_rows((residual / unit) ** 2, weight))
+
+
+@_by_target
+def _mae(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
+    return mean_rows(np.ascontiguousarray(np.abs(y - predicted)), weight)
+
+
+@_by_target
+def _r2(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
+    return float(sk.r2_score(y, predicted, sample_weight=weight))
+
+
 def _deviance(power: float) -> Function:
+    @_by_target
     def of(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
         return float(sk.mean_tweedie_deviance(y, predicted, sample_weight=weight, power=power))
 
@@ -162,7 +183,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             "regression",
             rmse=(_rmse, False),
             mae=(_mae, False),
-            r2=(_of_scikit_learn(sk.r2_score), True),
+            r2=(_r2, True),
             poisson_deviance=(_deviance(1.0), False),
             gamma_deviance=(_deviance(2.0), False),
         ),
@@ -198,6 +219,7 @@ def find_metric(value: Any, task: str) -> Metric | None:
     metric = value if isinstance(value, Metric) else None
     if metric is None and callable(value) and not isinstance(value, type):
         metric = Metric(getattr(value, "__name__", "metric"), value)
+        _check_arguments(metric)
     if metric is None or metric.task not in (None, task):
         raise InvalidParameterError(
             f"The parameter 'eval_metric' must be a metric of {task}: one of "
@@ -205,3 +227,31 @@ def find_metric(value: Any, task: str) -> Metric | None:
             f"{short_repr(value)}."
         )
     return metric
+
+
+def metric_name(value: Any) -> str | None:
+    """Return the name of a metric for a file; a function has none, and a warning is given."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, Metric) and METRICS.get(value.name) is value:
+        return value.name
+    warn_caller(
+        f"eval_metric={short_repr(value)} is a function, and a file holds no code: the loaded "
+        "estimator has eval_metric=None."
+    )
+    return None
+
+
+def _check_arguments(metric: Metric) -> None:
+    """Raise InvalidParameterError unless a function takes three arguments."""
+    try:
+        signature = inspect.signature(metric.function)
+    except (TypeError, ValueError):  # functions of extension modules may have none
+        return
+    try:
+        signature.bind(None, None, None)
+    except TypeError as error:
+        raise InvalidParameterError(
+            f"The function {metric.name!r} of 'eval_metric' must take (y, prediction, weight): "
+            f"{error}."
+        ) from None

@@ -266,7 +266,10 @@ def test_an_unknown_metric_is_refused_before_the_data_are_read(metric, message, 
     ("model", "remedy"),
     [
         (GradientBoostingClassifier(n_estimators=5), "set early_stopping=True, or pass X_val"),
-        (RandomForestClassifier(oob_score=False), "set oob_score=True, or pass X_val"),
+        (
+            RandomForestClassifier(oob_score=False),
+            "leave rows out of the bags and set oob_score=True",
+        ),
     ],
 )
 def test_a_metric_without_held_out_rows_is_an_error(model, remedy, classes):
@@ -283,14 +286,76 @@ def test_a_continued_fit_has_no_metric(classes):
 def test_a_metric_that_is_not_a_number_is_an_error(classes):
     X, y = classes
     one = y == 1
-    with pytest.raises(ValueError, match="The metric 'auc' is not a number for these"):
+    with pytest.raises(ValueError, match="The metric 'auc' is nan for these"):
         GradientBoostingClassifier(eval_metric="auc").fit(X, y, X_val=X[one], y_val=y[one])
 
 
 def test_a_function_with_other_arguments_is_an_error(classes):
     X, y = classes
-    with pytest.raises(TypeError, match=r"must take \(y, prediction, weight\)"):
+    with pytest.raises(ValueError, match=r"must take \(y, prediction, weight\)"):
         GradientBoostingClassifier(eval_metric=lambda y: 0.0, early_stopping=True).fit(X, y)
+
+
+@pytest.mark.parametrize("returned", ["a", None, [1.0, 2.0], np.inf])
+def test_a_metric_returns_a_finite_number(returned, classes):
+    def metric(y, p, w):
+        return returned
+
+    with pytest.raises(ValueError, match=r"The metric 'metric' (must|is)"):
+        GradientBoostingClassifier(eval_metric=metric, early_stopping=True).fit(*classes)
+
+
+def test_an_error_inside_a_function_is_its_own(classes):
+    def metric(y, p, w):
+        raise TypeError("inside")
+
+    with pytest.raises(TypeError, match=r"^inside$"):
+        GradientBoostingClassifier(eval_metric=metric, early_stopping=True).fit(*classes)
+
+
+def test_a_function_cannot_change_the_rows(classes):
+    X, y = classes
+
+    def metric(y, p, w):
+        y[:] = 0
+        return 1.0
+
+    kept = y.copy()
+    with pytest.raises(ValueError, match="read-only"):
+        GradientBoostingClassifier(eval_metric=metric).fit(X[:300], y[:300], X_val=X, y_val=y)
+    np.testing.assert_array_equal(y, kept)
+
+
+@pytest.mark.parametrize("name", [n for n, m in METRICS.items() if m.task == "regression"])
+def test_metrics_of_several_targets_are_means_over_them(name, numbers):
+    rng = np.random.default_rng(0)
+    Y, P = rng.uniform(0.5, 3, (2, 50, 3))
+    metric = METRICS[name]
+    each = [metric.value(Y[:, k], P[:, k], None) for k in range(3)]
+    assert metric.value(Y, P, None) == pytest.approx(np.mean(each))
+    X, y = numbers
+    GradientBoostingRegressor(n_estimators=2, early_stopping=True, eval_metric="rmse").fit(
+        X, np.column_stack([y, y])
+    )
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_the_size_of_targets_does_not_change_the_best_round(scale, numbers):
+    X, y = numbers
+    given = {"n_estimators": 40, "early_stopping": True, "eval_metric": "rmse"}
+    one, other = (GradientBoostingRegressor(**given).fit(X, t) for t in (y, scale * y))
+    assert other.n_iter_ == one.n_iter_ > 5
+
+
+def test_a_file_of_a_model_with_a_function_has_a_warning(classes, tmp_path):
+    import stagewise
+
+    model = GradientBoostingClassifier(
+        n_estimators=2, early_stopping=True, eval_metric=lambda y, p, w: 1.0
+    ).fit(*classes)
+    with pytest.warns(UserWarning, match="the loaded estimator has eval_metric=None"):
+        model.save(tmp_path / "m.stgw")
+    assert stagewise.load(tmp_path / "m.stgw").eval_metric is None
 
 
 def test_rows_of_datasets_are_read_into_memory_for_a_metric(numbers):

@@ -275,3 +275,9 @@ def test_holding_out_rows_of_classes_of_one_row_is_refused():
     X, y = np.arange(5.0).reshape(-1, 1), np.arange(5)
     with pytest.raises(ValueError, match="every class of y has only one row"):
         GradientBoostingClassifier(n_estimators=100, early_stopping=True).fit(X, y)
+
+
+@pytest.mark.parametrize("value", ["1", True, 0.0, -1.0, np.inf, np.nan, [1.0]])
+def test_a_fixed_delta_is_a_positive_number(value):
+    with pytest.raises(ValueError, match="delta must be a positive number; got"):
+        Huber(delta=value)

@@ -434,7 +434,7 @@ SCIKIT_LEARN |= {"get_depth", "get_n_leaves", "cost_complexity_pruning_path"}
 OURS = {"recipe", "report", "save", "fingerprint"}
 OURS_OF: dict[str, set[str]] = {
     "GradientBoosting": {"best_iteration_", "oob_best_iteration_"},
-    "AdaBoost": {"best_iteration_"},
+    "AdaBoost": {"best_iteration_", "estimator_weights_"},
     "Auto": {"best_iteration_", "distill"},
     "GentleBoost": {"best_iteration_"},
     "LogitBoost": {"best_iteration_"},

@@ -7,11 +7,13 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, OrthogonalMatchingPursuit, Ridge
+from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeRegressor
 
 from stagewise import StagewiseClassifier, StagewiseRegressor
 from stagewise.boosting.correction import fit_coefficients
 from stagewise.datasets import make_friedman1, make_xor
+from stagewise.inspection import show_split
 from stagewise.learners import HistogramTree
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss, Poisson, SquaredError
 
@@ -199,6 +201,23 @@ def test_predictions_are_the_scores_of_the_fit(learner, table):
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert "corrective='each_round'" in model.recipe()
+
+
+def test_the_losses_of_folds_are_those_of_the_corrected_models(table):
+    X, y = table
+    model = StagewiseRegressor(
+        learner=TREE, n_estimators=10, corrective="end", early_stopping=KFold(3)
+    ).fit(X, y)
+    best = model.fit_report_["round_choice"]["best_round"]
+    found = 0.5 * np.mean((y - model.oof_prediction_) ** 2)
+    np.testing.assert_allclose(model.validation_loss_[best - 1], found)
+
+
+def test_gradients_of_a_round_are_unknown_after_a_correction(table):
+    X, y = table
+    model = StagewiseRegressor(learner=TREE, n_estimators=3, corrective="each_round").fit(X, y)
+    with pytest.raises(ValueError, match="show_split: with corrective='each_round'"):
+        show_split(model, X, y, 1, 0)
 
 
 def test_losses_without_curvature_are_refused(table):

@@ -5,11 +5,18 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+import scipy.sparse
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingRegressor as SklearnBoosting
 from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
 from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from stagewise import (
@@ -19,7 +26,8 @@ from stagewise import (
     StagewiseRegressor,
 )
 from stagewise.datasets import make_friedman1, make_xor
-from stagewise.inspection import shap_values
+from stagewise.export import export_text
+from stagewise.inspection import decision_path, shap_values
 from stagewise.learners import HistogramTree
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
 
@@ -286,6 +294,72 @@ def test_a_classifier_without_probabilities_is_refused():
     X, y = make_xor(60)
     with pytest.raises(ValueError, match="'init' must have predict_proba"):
         StagewiseClassifier(init=LinearRegression()).fit(X, y)
+
+
+@pytest.mark.parametrize("stopping", [True, 3])
+@pytest.mark.parametrize("kind", ["coo", "csc", "pandas", "polars", "pyarrow", "batch"])
+def test_rows_of_any_table_reach_the_estimator(kind, stopping, table):
+    X, y = table
+    names = [f"x{j}" for j in range(X.shape[1])]
+    frame = pd.DataFrame(X, columns=names)
+    made = {
+        "coo": lambda: scipy.sparse.coo_matrix(X),
+        "csc": lambda: scipy.sparse.csc_array(X),
+        "pandas": lambda: frame,
+        "polars": lambda: pl.from_pandas(frame),
+        "pyarrow": lambda: pa.table(frame),
+        "batch": lambda: pa.RecordBatch.from_pandas(frame),
+    }[kind]()
+    given = {"init": LinearRegression(), "n_estimators": 3, "early_stopping": stopping}
+    model = GradientBoostingRegressor(**given).fit(made, y)
+    expected = GradientBoostingRegressor(**given).fit(X, y)
+    near = 1e-5 if kind in ("coo", "csc") else 1e-9  # scikit-learn iterates on sparse rows
+    np.testing.assert_allclose(model.predict(made), expected.predict(X), rtol=near)
+
+
+def test_columns_reach_the_estimator_in_the_order_of_the_fit(table):
+    X, y = table
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    model = GradientBoostingRegressor(init=LinearRegression(), n_estimators=3)
+    turned = frame[frame.columns[::-1]]
+    model.fit(frame, y, X_val=turned, y_val=y)
+    np.testing.assert_array_equal(model.predict(turned), model.predict(frame))
+    assert model.predict(frame[:0]).shape == (0,)
+
+
+def test_one_class_needs_no_start():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.warns(UserWarning, match="one class"):
+        model = GradientBoostingClassifier(init=LogisticRegression()).fit(X, np.ones(20))
+    assert (model.predict(X) == 1).all()
+
+
+def test_weights_need_an_estimator_that_has_them(table):
+    X, y = table
+    weight = np.linspace(1, 2, len(y))
+    pipeline = make_pipeline(StandardScaler(), LinearRegression())
+    model = GradientBoostingRegressor(init=pipeline, n_estimators=2).fit(X, y, weight)
+    expected = LinearRegression().fit(X, y, weight).predict(X)
+    np.testing.assert_allclose(model.init_.predict(X), expected)
+    with pytest.raises(ValueError, match="'init', KNeighborsRegressor, has no argument sample_we"):
+        GradientBoostingRegressor(init=KNeighborsRegressor(), n_estimators=2).fit(X, y, weight)
+
+
+def test_predictions_of_another_shape_are_an_error(table):
+    class Wide(LinearRegression):
+        def predict(self, X):
+            return np.zeros((len(X), 2))
+
+    with pytest.raises(ValueError, match=r"'init', Wide, predicts an array of shape \(300, 2\)"):
+        GradientBoostingRegressor(init=Wide(), n_estimators=2).fit(*table)
+
+
+def test_explanations_of_paths_refuse_an_estimator_and_exports_show_the_trees(table):
+    X, y = table
+    model = GradientBoostingRegressor(init=LinearRegression(), n_estimators=2).fit(X, y)
+    with pytest.raises(ValueError, match="decision_path explains the scores of trees"):
+        decision_path(model, X[:1])
+    assert "gain" in export_text(model, show_gain=True)
 
 
 @pytest.mark.parametrize("loss", [*REGRESSION_LOSSES, *CLASSIFICATION_LOSSES])

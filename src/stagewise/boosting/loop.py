@@ -231,13 +231,14 @@ class Boosting:
         pairs = zip(terms, factors, strict=True)
         self.ensemble.set_terms([term.with_values(c * term.value) for term, c in pairs])
 
-    def correct_at_end(self) -> Losses | None:
-        """Correct the finished model; return its losses, or None if it is not corrected."""
+    def correct_at_end(self) -> RoundResult | None:
+        """Correct the finished model; return its result, or None if it is not corrected."""
         if self._recipe.correction != "end" or not self.ensemble.n_rounds:
             return None
         self.correct()
-        train_loss = self._bound.evaluate(self.train.score) / self.train.total_weight
-        return train_loss, self._valid_loss(), self._valid_metric()
+        self.train_loss = self._bound.evaluate(self.train.score) / self.train.total_weight
+        losses = self.train_loss, self._valid_loss()
+        return RoundResult(*losses, True, "", valid_metric=self._valid_metric())
 
     def _drop(self, m: int) -> DroppedRounds:
         """Remove the rounds that are dropped for this one from the scores."""
@@ -373,8 +374,9 @@ def boost(fits: Sequence[Boosting], rounds: Iterable[int], monitor: Monitor) -> 
     for fit in fits:
         fit.rewind(monitor.best_round)
     corrected = [fit.correct_at_end() for fit in fits]
-    if len(fits) == 1 and corrected[0] is not None:
-        monitor.replace_losses(monitor.best_round, *corrected[0])
+    if all(result is not None for result in corrected):
+        means = _mean_losses(fits, [result for result in corrected if result is not None])
+        monitor.replace_losses(monitor.best_round, *means)
 
 
 def _mean_losses(fits: Sequence[Boosting], results: Sequence[RoundResult]) -> Losses:

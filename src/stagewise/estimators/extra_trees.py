@@ -203,7 +203,7 @@ class ExtraTreesRegressor(ForestRegressorMixin, BaseForest):
         X_val, if it is passed to `fit`) by more than `tol`, and keep the best number of trees.
     eval_metric : None, str, callable or Metric, default=None
         The metric of the out-of-bag rows (of X_val) that replaces the loss for early stopping, such
-        as "accuracy"; see `GradientBoostingRegressor`. `oob_metric_` has its history.
+        as "mae"; see `GradientBoostingRegressor`. `oob_metric_` has its history.
     missing_values, categorical_features, handle_unknown, time_limit, random_state, n_jobs, \
 verbose, callbacks
         As in `GradientBoostingRegressor`.

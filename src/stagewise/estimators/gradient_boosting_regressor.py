@@ -39,8 +39,8 @@ class GradientBoostingRegressor(
         F before the first round. "mean": the best constant of the loss, which is the mean of y for
         squared error. "zero": 0, as in Algorithm 10.2 of *The Elements of Statistical Learning*. A
         number: this score, before the link; or one for each score. An estimator: its predictions,
-        after it is fitted to the same rows (in folds, to theirs); such models are pickled, and
-        have no file.
+        after it is fitted to the same rows and weights (in folds, to theirs); such models are
+        pickled, and have no file. See docs/training.md.
     response : {"newton", "gradient"}, default="newton"
         The target of a tree. "newton": -g/h with weights h, so that leaves are Newton steps (as in
         XGBoost). "gradient": the negative gradient; then every leaf takes the optimum of its region
@@ -170,7 +170,8 @@ Mvs, default="auto"
         the loss: "rmse", "mae", "r2", "poisson_deviance", "gamma_deviance"; for classes
         "error_rate", "accuracy", "log_loss", "brier", "auc", "average_precision", "f1"; a function
         (y, prediction, weight) that is smaller where it is better; or a `stagewise.metrics.Metric`.
-        The gradients stay those of the loss. `validation_metric_` has its history.
+        The gradients stay those of the loss. `validation_metric_` has its history. See
+        docs/training.md.
     tol : float, default=0.0
         The loss must fall by more than this to be an improvement.
     time_limit : float or None, default=None

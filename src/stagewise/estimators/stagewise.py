@@ -65,9 +65,9 @@ class StagewiseRegressor(
         learner.
     corrective : {None, "each_round", "end"}, default=None
         When the coefficients of all terms are fitted again, jointly: never, so that earlier terms
-        stay as they are; after every round; or after the last one, and `train_loss_` ends with the
-        loss of that fit. For losses with a curvature. It keeps the predictions of every term for
-        all rows in memory.
+        stay as they are; after every round; or once, after the last round that is kept, whose
+        losses are then those of the corrected model. For losses with a curvature. It keeps the
+        predictions of every term for all rows in memory.
     max_bins, missing_values, categorical_features, handle_unknown
         As in `GradientBoostingRegressor`; for trees only.
     early_stopping, validation_fraction, n_iter_no_change, tol, eval_metric, time_limit, \
@@ -188,9 +188,9 @@ class StagewiseClassifier(StagewiseMixin, ClassifierPredictions, TreeAttributes,
         learner.
     corrective : {None, "each_round", "end"}, default=None
         When the coefficients of all terms are fitted again, jointly: never, so that earlier terms
-        stay as they are; after every round; or after the last one, and `train_loss_` ends with the
-        loss of that fit. For losses with a curvature. It keeps the predictions of every term for
-        all rows in memory.
+        stay as they are; after every round; or once, after the last round that is kept, whose
+        losses are then those of the corrected model. For losses with a curvature. It keeps the
+        predictions of every term for all rows in memory.
     max_bins, missing_values, categorical_features, handle_unknown
         As in `GradientBoostingRegressor`; for trees only.
     early_stopping, validation_fraction, n_iter_no_change, tol, eval_metric, time_limit, \

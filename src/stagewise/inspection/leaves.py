@@ -272,7 +272,7 @@ def decision_path(estimator: Any, X: Any) -> DecisionPath:
         `text()` formats it. Conditions on one feature are merged into one interval, or into one set
         of categories. The value of a leaf with a linear model is its prediction for the row.
     """
-    fitted = FittedModel.of(estimator, "decision_path", of_trees=True)
+    fitted = FittedModel.of(estimator, "decision_path")
     fitted.check_leaves("decision_path")
     given = fitted.rows(X)
     if given.n != 1:

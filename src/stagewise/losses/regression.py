@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -210,8 +211,9 @@ class _HuberBoundLoss(KernelBoundLoss):
         return super().evaluate(score)
 
 
-def _check_positive(name: str, value: float) -> float:
-    if not 0.0 < value < np.inf:
+def _check_positive(name: str, value: Any) -> float:
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not 0.0 < value < np.inf:
         raise ValueError(f"{name} must be a positive number; got {value!r}.")
     return float(value)
 

@@ -67,4 +67,12 @@ def bind_metric(
         return None
     labels = classes is not None and not metric.of_codes
     y = np.asarray(classes)[rows.y] if labels else rows.y
-    return BoundMetric(metric, loss, scale, y, rows.weight)
+    weight = None if rows.weight is None else _read_only(rows.weight)
+    return BoundMetric(metric, loss, scale, _read_only(y), weight)
+
+
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view that a function of the user cannot change."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -226,12 +226,7 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
         needs=("time_limit",),
     ),
     "eval_set": ForeignName((_XGB, _LGB, _CAT), "X_val", note="an argument of fit, beside y_val"),
-    "eval_metric": ForeignName(
-        (_XGB, _LGB, _CAT),
-        "",
-        note="the loss is the metric of early stopping",
-        needs=("early_stopping", "learning_rate"),
-    ),
+    "metric": ForeignName((_LGB,), "eval_metric"),
     "init_model": ForeignName(
         (_LGB, _CAT), "warm_start", "warm_start=True", "fit continues the model of the estimator"
     ),

@@ -117,7 +117,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         previous: Model | None,
     ) -> StartLearner | None:
         init = params.get("init", "mean")
-        if isinstance(init, (str, tuple)):
+        if isinstance(init, (str, tuple)) or data.one_class:
             return None
         return StartLearner(
             init,

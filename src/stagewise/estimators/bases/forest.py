@@ -102,7 +102,8 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
                 "rows: set oob_score=True, or pass X_val and y_val to fit."
             )
         has_rows = arguments.X_val is not None or _keeps_out_of_bag(params)
-        check_metric(self, params, has_rows, "set oob_score=True, or pass X_val and y_val")
+        remedy = "leave rows out of the bags and set oob_score=True, or pass X_val and y_val"
+        check_metric(self, params, has_rows, remedy)
 
     def _check_data(
         self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None

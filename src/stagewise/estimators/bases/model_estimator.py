@@ -20,6 +20,7 @@ from stagewise.errors import ModelFormatError
 from stagewise.estimators.bases.estimator import LibraryEstimator
 from stagewise.estimators.parameters.saved_parameters import CUSTOM_LOSS, plain_parameters
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
+from stagewise.metrics import metric_name
 from stagewise.model.file.format import write_model
 from stagewise.model.model import Model
 from stagewise.validation.messages import short_repr
@@ -155,6 +156,8 @@ class ModelEstimator(LibraryEstimator):
         params = {name: params[name] for name in default_parameters(self._public_class())}
         if "callbacks" in params:
             params["callbacks"] = None
+        if "eval_metric" in params:
+            params["eval_metric"] = metric_name(params["eval_metric"])
         if not isinstance(params.get("random_state"), (int, np.integer, type(None))):
             params["random_state"] = self.seed_
         return plain_parameters(params)

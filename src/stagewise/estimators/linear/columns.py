@@ -116,4 +116,6 @@ def _length(rows: Any) -> int:
             "A model without features needs the number of rows: pass an array, a list or a data "
             f"frame with one row for each; got {short_repr(rows)}."
         )
+    if not shape[0]:
+        raise ValueError("A model without features needs at least one row; y has none.")
     return int(shape[0])

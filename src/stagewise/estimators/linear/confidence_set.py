@@ -22,7 +22,7 @@ POINTS = 361
 """The number of points of a drawn ellipse."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ConfidenceSet:
     """A confidence set of coefficients w, an ellipsoid: (w - ŵ)'V⁻¹(w - ŵ) ≤ radius².
 
@@ -48,6 +48,13 @@ class ConfidenceSet:
     confidence_level: float
     radius: float
     _joint: JointEstimate
+
+    def __repr__(self) -> str:
+        centre = ", ".join(
+            f"{name}={value:.4g}"
+            for name, value in zip(self.term_names, self.estimate, strict=True)
+        )
+        return f"ConfidenceSet({self.confidence_level:g} around {centre})"
 
     @property
     def estimate(self) -> Vector:

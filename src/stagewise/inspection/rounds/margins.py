@@ -30,7 +30,7 @@ LABELS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Margins:
     """The margins of rows after some rounds; a row is classified correctly if its margin is > 0.
 
@@ -47,6 +47,10 @@ class Margins:
     kind: Kind
     rounds: tuple[int, ...]
     values: Vector
+
+    def __repr__(self) -> str:
+        n_rows = self.values.shape[1]
+        return f"Margins(kind={self.kind!r}, rounds={self.rounds}, {n_rows} rows)"
 
     def table(self) -> list[dict[str, Any]]:
         """Return one line per number of rounds: the share of margins ≤ 0, and their quantiles."""
@@ -159,7 +163,7 @@ def _kind(estimator: Any, kind: str) -> Kind:
     if (given == "votes" and not has_votes) or (given == "score" and not has_scores):
         need = "AdaBoostClassifier(algorithm='discrete')" if given == "votes" else "a boosted model"
         raise InvalidParameterError(
-            f"kind={given!r} needs {need}, and this {name} has no {given}s. Use kind='auto'."
+            f"kind={given!r} needs {need}, and this {name} has none. Use kind='auto'."
         )
     if given != "auto":
         return given  # type: ignore[no-any-return]

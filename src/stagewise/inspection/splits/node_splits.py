@@ -28,7 +28,7 @@ DIGITS = 6
 SIDES = {LEFT: "left", RIGHT: "right"}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NodeSplits:
     """A node of a tree, and its candidate splits, the best first.
 
@@ -63,6 +63,13 @@ class NodeSplits:
     _fitted: FittedModel
     _candidates: Candidates
     _order: list[int]
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{name}={value!r}" for name, value in self.totals.items())
+        return (
+            f"NodeSplits(tree={self.tree}, node={self.node}, n_rows={self.n_rows}, {facts}, "
+            f"{len(self.gain)} candidates)"
+        )
 
     def table(self, top: int | None = None) -> list[dict[str, Any]]:
         """Return one row per candidate, the best first.

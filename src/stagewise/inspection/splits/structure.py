@@ -18,7 +18,7 @@ __all__ = ["StructureScore", "structure_score"]
 Vector = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StructureScore:
     """Obj*(q) = -½ Σ_j G_j² / (H_j + λ) + γ J of a partition of the rows into J regions.
 
@@ -40,6 +40,9 @@ class StructureScore:
     value: Vector
     leaf_cost: float
     _objective: GradientObjective
+
+    def __repr__(self) -> str:
+        return f"StructureScore(score={self.score:.6g}, {len(self.regions)} regions)"
 
     @property
     def score(self) -> float:

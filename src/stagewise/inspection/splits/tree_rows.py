@@ -189,6 +189,11 @@ class _Reader:
                 f"{self.caller}: with dropout a tree is fitted to the gradients of a part of the "
                 "earlier trees. Fit without dropout."
             )
+        if recipe.correction is not None:
+            raise InvalidParameterError(
+                f"{self.caller}: with corrective={recipe.correction!r} later rounds change the "
+                "trees, so the gradients of a round are not known. Fit with corrective=None."
+            )
         m, turn = divmod(number, ensemble.trees_per_round)
         rules = self.spec.learner.trees[m % len(self.spec.learner.trees)]
         score = ensemble.score(Columns(self.columns), fitted.workers, m)
