@@ -35,6 +35,9 @@ READ_CHECK_SECONDS = 0.5
 SURVEY_SECONDS = 2.0
 # Ranks of live workers get this long to report an end; a rank reports at its next exchange.
 REPORT_SECONDS = 10.0
+# A report is fetched from its worker, which may be stopped or die meanwhile: the first attempt ends
+# after this long, and each further one after twice as long.
+FETCH_SECONDS = 5.0
 # A worker is lost when its last heartbeat to the scheduler is older than this share of
 # ``Limits.silence``.
 STALE_SHARE = 0.6
@@ -234,6 +237,7 @@ class EpochRun:
         self.pending: dict[str, Future] = {}
         self.outcome = Outcome()
         self._heartbeats: dict[str, tuple[float, float]] = {}  # the last one, and since when
+        self._fetch_seconds: dict[str, float] = {}
 
     def run(
         self,
@@ -302,7 +306,7 @@ class EpochRun:
                 check_at = now + READ_CHECK_SECONDS
                 if self._all_have_read():
                     partitions.clear()
-            if self.outcome.ended and give_up_at == float("inf"):
+            if (self.outcome.ended or self.outcome.results) and give_up_at == float("inf"):
                 survey_at, give_up_at = now, now + REPORT_SECONDS
             if self.pending and now >= survey_at:
                 self._find_lost()
@@ -322,9 +326,16 @@ class EpochRun:
         for address, future in list(self.pending.items()):
             if future.status == "cancelled" and self.client.status != "running":
                 raise ConnectionError("the connection to the scheduler was lost")
-            if future.status != "pending":
-                self.outcome.add(future.result(), address)
-                del self.pending[address]
+            if future.status == "pending":
+                continue
+            seconds = self._fetch_seconds.get(address, FETCH_SECONDS)
+            try:
+                report = future.result(timeout=seconds)
+            except TimeoutError:  # its worker is lost, or slow
+                self._fetch_seconds[address] = 2 * seconds
+                continue
+            self.outcome.add(report, address)
+            del self.pending[address]
 
     def _find_lost(self) -> None:
         """Take ranks for lost whose worker is removed, or silent for scheduler and peers."""
@@ -341,8 +352,8 @@ class EpochRun:
     def _is_silent(self, address: str, last_seen: float, newest: float) -> bool:
         """Return whether a worker has sent no heartbeat for too long.
 
-        Its peers must have lost it, too. The only rank has none: then its heartbeat must not
-        have changed for the whole time.
+        Its peers must have lost it, too. The only rank has none, nor has one whose peers have all
+        reported: then its heartbeat must not have changed for the whole time.
         """
         before, since = self._heartbeats.get(address, (-1.0, 0.0))
         if last_seen != before:
@@ -350,7 +361,7 @@ class EpochRun:
             self._heartbeats[address] = last_seen, since
         if self.outcome.ended:
             return newest - last_seen > STALE_SHARE * self.limits.silence
-        alone = len(self.assignment) == 1
+        alone = len(self.pending) == 1
         return alone and time.monotonic() - since > self.limits.silence
 
     def _exclude_unreachable(self) -> None:
