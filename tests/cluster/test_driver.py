@@ -66,6 +66,8 @@ def test_a_worker_that_stops_before_its_report_is_fetched_does_not_end_the_fit(
 ) -> None:
     """The other ranks have the same result."""
     monkeypatch.setattr("stagewise.dask.driver.REPORT_SECONDS", 0.2)
+    live = {address: {"last_seen": 0.0} for address in "ab"}
+    monkeypatch.setattr("stagewise.dask.driver.workers_of", lambda client: live)
     client: Any = type("Client", (), {"status": "running"})()
     run = EpochRun(client, {"a": [0], "b": [1]}, Limits(), direct=True)
     stopped, other = Fetched(None), Fetched("model")
