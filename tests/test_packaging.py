@@ -7,6 +7,7 @@ The wheel of these tests is built without the compiled core, which takes less th
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 import tarfile
 import tomllib
@@ -104,3 +105,22 @@ def test_wheels_are_built_for_the_versions_of_the_classifiers():
     classifiers = PROJECT["project"]["classifiers"]
     minors = [c.removeprefix(prefix) for c in classifiers if c.startswith(prefix)]
     assert PROJECT["tool"]["cibuildwheel"]["build"] == [f"cp3{minor}-*" for minor in minors]
+
+
+@pytest.mark.parametrize("name", ["tests.yml", "wheels.yml"])
+def test_the_commands_of_a_workflow_exist(name):
+    text = (ROOT / ".github" / "workflows" / name).read_text()
+    commands = re.findall(r"- run: (.*)", text)
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
+    files = re.findall(r"(?:python |^)(\S*/\S+)", "\n".join(commands), re.M)
+    assert files
+    assert [file for file in files if not (ROOT / file).is_file()] == []
+    assert set(re.findall(r"make ([a-z-]+)", "\n".join(commands))) <= targets
+
+
+def test_the_command_that_tries_each_wheel_exists():
+    command = PROJECT["tool"]["cibuildwheel"]["test-command"].split()
+    assert command[0] == "python"
+    assert (ROOT / command[1].removeprefix("{project}/")).is_file()
+    smoke = importlib.import_module("smoke")
+    assert set(command[2:]) == set(smoke.CHECKS)
