@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn import metrics as sk
 
 from stagewise.errors import InvalidParameterError
 from stagewise.exact_sums import mean_rows
@@ -98,6 +97,17 @@ def _log_loss(y: npt.NDArray[Any], p: Vector, weight: Vector | None) -> float:
     return mean_rows(-np.log(np.maximum(own, np.finfo(np.float64).tiny)), weight)
 
 
+def _of_scikit_learn(name: str) -> Callable[..., float]:
+    """Return a metric of scikit-learn, whose metrics are imported when they are needed."""
+
+    def of(*values: Any, **options: Any) -> float:
+        from sklearn import metrics
+
+        return float(getattr(metrics, name)(*values, **options))
+
+    return of
+
+
 def _by_class(area: Callable[..., float]) -> Function:
     """Return the area of the second of two classes, or the mean over classes against the rest."""
 
@@ -116,7 +126,8 @@ def _by_class(area: Callable[..., float]) -> Function:
 def _f1(y: npt.NDArray[Any], p: Vector, weight: Vector | None) -> float:
     average = "binary" if p.shape[1] == 2 else "macro"
     chosen = p.argmax(axis=1)
-    return float(sk.f1_score(y, chosen, average=average, sample_weight=weight, zero_division=0.0))
+    score = _of_scikit_learn("f1_score")
+    return score(y, chosen, average=average, sample_weight=weight, zero_division=0.0)
 
 
 def _by_target(function: Function) -> Function:
@@ -149,13 +160,14 @@ def _mae(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float
 
 @_by_target
 def _r2(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
-    return float(sk.r2_score(y, predicted, sample_weight=weight))
+    return _of_scikit_learn("r2_score")(y, predicted, sample_weight=weight)
 
 
 def _deviance(power: float) -> Function:
     @_by_target
     def of(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
-        return float(sk.mean_tweedie_deviance(y, predicted, sample_weight=weight, power=power))
+        deviance = _of_scikit_learn("mean_tweedie_deviance")
+        return deviance(y, predicted, sample_weight=weight, power=power)
 
     return of
 
@@ -175,8 +187,8 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             accuracy=(_accuracy, True),
             log_loss=(_log_loss, False),
             brier=(_brier, False),
-            auc=(_by_class(sk.roc_auc_score), True),
-            average_precision=(_by_class(sk.average_precision_score), True),
+            auc=(_by_class(_of_scikit_learn("roc_auc_score")), True),
+            average_precision=(_by_class(_of_scikit_learn("average_precision_score")), True),
             f1=(_f1, True),
         ),
         **_registered(
