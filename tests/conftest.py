@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from sklearn.base import BaseEstimator
 # busy machine is not a failure.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+# No test opens a window.
+os.environ.setdefault("MPLBACKEND", "agg")
 
 
 ALONE = {
@@ -45,11 +49,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Fail if a test has fitted one of its parameters.
+    """Close the figures of pyplot; fail if a test has fitted one of its parameters.
 
     pytest keeps parameters until the interpreter ends, and with them the native objects of a
     fitted model, which nanobind would report as leaked.
     """
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close("all")
     call = getattr(item, "callspec", None)
     for name, value in call.params.items() if call is not None else ():
         if isinstance(value, BaseEstimator) and hasattr(value, "model_"):

@@ -1,6 +1,8 @@
 """Creates matplotlib axes for all plots of the package.
 
-matplotlib is imported only when something is drawn. If the caller passes axes, these are used.
+matplotlib is imported only when something is drawn. If the caller passes axes, these are used. A
+new figure is one of pyplot: a notebook shows it, and `plt.show` and `plt.savefig` find it. Plots
+return axes, not the figure, because a notebook would show a returned figure a second time.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ def new_axes(
             raise InvalidParameterError(f"axes must be {n} matplotlib axes for {what}.")
         return axes[0].figure, axes
     try:
-        from matplotlib.figure import Figure
+        import matplotlib.pyplot as plt
     except ImportError:
         raise ImportError(
             f"{what} needs matplotlib, which is not installed. Install it with "
@@ -41,7 +43,7 @@ def new_axes(
         ) from None
     if per_row is not None:
         rows, side = -(-n // per_row), min(n, per_row)
-        figure = Figure(figsize=(max(3.2 * side, 4.2), 2.7 * rows), layout="constrained")
+        figure = plt.figure(figsize=(max(3.2 * side, 4.2), 2.7 * rows), layout="constrained")
         return figure, [figure.add_subplot(rows, side, i + 1) for i in range(n)]
-    figure = Figure(figsize=(4.2 * n if n > 1 else 6.4, 3.6), layout="constrained")
+    figure = plt.figure(figsize=(4.2 * n if n > 1 else 6.4, 3.6), layout="constrained")
     return figure, [figure.add_subplot(1, n, i + 1) for i in range(n)]

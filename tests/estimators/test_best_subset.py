@@ -157,7 +157,7 @@ def test_the_path_is_a_table_and_a_plot():
     assert len(pd.DataFrame(path)) == len(pl.DataFrame(path)) == len(X.columns) + 1
     assert path["action"] == ["start", *["best_subset"] * len(X.columns)]
     pytest.importorskip("matplotlib")
-    (ax,) = model.plot_path().axes
+    ax = model.plot_path()
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), path["bic"])
     assert ax.lines[1].get_xdata().tolist() == [len(model.selected_features_)]
     assert ax.get_xlabel() == "number of features"

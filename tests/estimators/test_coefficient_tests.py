@@ -210,7 +210,7 @@ def test_the_plot_has_the_ellipse():
     pytest.importorskip("matplotlib")
     model, _ = fitted()
     chosen = model.confidence_set()
-    (ax,) = chosen.plot(["x0", "x2"]).axes
+    ax = chosen.plot(["x0", "x2"])
     curve = np.column_stack(ax.lines[0].get_data())
     shadow = chosen.project(["x0", "x2"])
     assert shadow.contains(shadow.estimate + 0.9999 * (curve - shadow.estimate)).all()

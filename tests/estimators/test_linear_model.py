@@ -335,20 +335,20 @@ def test_residual_plot():
     pytest.importorskip("matplotlib")
     X, y = frame()
     model = LinearRegression().fit(X, y)
-    figure = model.plot_residuals(X, y)
-    assert [ax.get_xlabel() for ax in figure.axes] == ["predicted", "normal quantile", "leverage"]
-    (dots, *_) = figure.axes[0].lines
+    axes = model.plot_residuals(X, y)
+    assert [ax.get_xlabel() for ax in axes] == ["predicted", "normal quantile", "leverage"]
+    (dots, *_) = axes[0].lines
     np.testing.assert_allclose(dots.get_ydata(), y - model.predict(X))
-    assert figure.axes[2].lines[0].get_xdata().sum() == pytest.approx(model.rank_), "Σ leverage"
-    assert model.plot_residuals(X, y, axes=figure.axes) is figure
+    assert axes[2].lines[0].get_xdata().sum() == pytest.approx(model.rank_), "Σ leverage"
+    assert model.plot_residuals(X, y, axes=axes) == axes
     with pytest.raises(InvalidParameterError, match="axes must be 3 matplotlib axes"):
-        model.plot_residuals(X, y, axes=figure.axes[:2])
+        model.plot_residuals(X, y, axes=axes[:2])
 
 
 def test_error_without_matplotlib_names_the_remedy(monkeypatch):
     X, y = frame()
     model = LinearRegression().fit(X, y)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"needs matplotlib.*pip install 'stagewise\[plot\]'"):
         model.plot_residuals(X, y)
 

@@ -317,5 +317,5 @@ def test_path_plot():
     pytest.importorskip("matplotlib")
     X, y = frame()
     model = StagewiseLinearRegressor(n_estimators=20).fit(X, y)
-    (ax,) = model.plot_path().axes
+    ax = model.plot_path()
     np.testing.assert_array_equal(ax.lines[1].get_ydata(), model.coef_path_[:, 0])

@@ -283,6 +283,6 @@ def test_path_plot():
     pytest.importorskip("matplotlib")
     X, y = table()
     model = StepwiseRegressor(direction="both").fit(X, y)
-    (ax,) = model.plot_path().axes
+    ax = model.plot_path()
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), model.path_["aic"])
     assert [t.get_text() for t in ax.get_xticklabels()][1] == f"+ {model.path_['feature'][1]}"

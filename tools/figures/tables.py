@@ -17,9 +17,10 @@ def describe_table() -> None:
     frame = load_diabetes(as_frame=True, scaled=False).frame
     frame["sex"] = frame["sex"].map({1.0: "1", 2.0: "2"})
     found = describe(frame, "target")
-    save(found.plot(columns=COLUMNS), "describe_columns")
-    save(found.plot("scatter", columns=["bmi", "s5", "s3", "s6"]), "describe_scatter")
-    save(found.plot("correlation"), "describe_correlation")
+    save(found.plot(columns=COLUMNS)[0].figure, "describe_columns")
+    scatter = found.plot("scatter", columns=["bmi", "s5", "s3", "s6"])
+    save(scatter[0].figure, "describe_scatter")
+    save(found.plot("correlation")[0].figure, "describe_correlation")
     for row in found.outliers():
         print(
             f"  {row['column']}: {row['n_outliers']} outliers above {row['high']:.4g} or below "

@@ -88,9 +88,12 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
 
 def _draw(found: Description, args: argparse.Namespace, screen: Screen) -> None:
     try:
-        figure = found.plot(args.kind or "columns")
+        figure = found.plot(args.kind or "columns")[0].figure
     except (ImportError, ValueError) as error:
         raise InputError(str(error)) from None
+    from matplotlib.pyplot import close
+
     figure.savefig(args.plot, dpi=130)
+    close(figure)
     screen.line()
     screen.line(f"{args.plot}: a plot of {args.data.name}")

@@ -10,6 +10,8 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.axes import new_axes
+
 __all__ = ["Leaderboard", "LeaderboardRow"]
 
 TIME = "seconds"
@@ -121,10 +123,10 @@ class Leaderboard(Sequence[LeaderboardRow]):
         ax : matplotlib axes or None
             Where to draw; None: a new figure.
         """
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            _, ax = plt.subplots(figsize=(7, 1 + 0.4 * len(self)), layout="constrained")
+        new = ax is None
+        figure, (ax,) = new_axes(1, ax, "plot")
+        if new:
+            figure.set_size_inches(7, 1 + 0.4 * len(self))
         known = [row for row in self._rows if np.isfinite(row.loss)]
         places: npt.NDArray[np.intp] = np.arange(len(known))[::-1]
         for place, row in zip(places, known, strict=True):

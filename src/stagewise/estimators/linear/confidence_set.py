@@ -152,11 +152,11 @@ class ConfidenceSet:
 
         Returns
         -------
-        matplotlib Figure
+        matplotlib axes
         """
         shown = self if terms is None else self.project(terms)
         curve = shown.boundary()
-        figure, (ax,) = new_axes(1, axes, "plot")
+        _, (ax,) = new_axes(1, axes, "plot")
         ax.fill(*curve.T, color=DOTS, alpha=0.18, lw=0)
         ax.plot(*curve.T, color=DOTS, lw=1.5)
         for (low, high), line in zip(shown.bounds(), (ax.axvline, ax.axhline), strict=True):
@@ -169,4 +169,4 @@ class ConfidenceSet:
         if len(self.term_names) > 2:
             title += f" of {len(self.term_names)} coefficients, projected"
         ax.set(xlabel=shown.term_names[0], ylabel=shown.term_names[1], title=title)
-        return figure
+        return ax

@@ -25,7 +25,7 @@ def plot_residuals(
 ) -> Any:
     """Draw three plots of the residuals of rows; see `LinearEstimator.plot_residuals`."""
     residual = read_target(y, len(predicted), caller=caller) - predicted
-    figure, (fan, normal, weight) = new_axes(3, axes, "plot_residuals")
+    _, (fan, normal, weight) = new_axes(3, axes, "plot_residuals")
     fan.plot(predicted, residual, ".", color=DOTS, ms=4)
     fan.axhline(0.0, color=LINE, lw=1)
     fan.set(xlabel="predicted", ylabel="residual", title="mean and spread")
@@ -41,14 +41,14 @@ def plot_residuals(
     weight.plot(leverage, np.where(np.isfinite(own), own, np.nan), ".", color=DOTS, ms=4)
     weight.axhline(0.0, color=LINE, lw=1)
     weight.set(xlabel="leverage", ylabel="standardised residual", title="influence")
-    return figure
+    return [fan, normal, weight]
 
 
 def plot_paths(
     x: Vector, paths: Vector, names: Sequence[str], labels: tuple[str, str], axes: Any, what: str
 ) -> Any:
     """Draw a line for each column of `paths`; the legend has those with the largest last values."""
-    figure, (ax,) = new_axes(1, axes, what)
+    _, (ax,) = new_axes(1, axes, what)
     ax.axhline(0.0, color=LINE, lw=0.8)
     lines = [ax.plot(x, column, lw=1.2)[0] for column in paths.T]
     far = np.argsort(-np.abs(paths[-1]), kind="stable")[:MAX_NAMES]
@@ -56,12 +56,12 @@ def plot_paths(
     beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "frameon": False}
     ax.legend([lines[j] for j in listed], [names[j] for j in listed], **beside)
     ax.set(xlabel=labels[0], ylabel=labels[1])
-    return figure
+    return ax
 
 
 def plot_selection(path: Mapping[str, Any], column: str, label: str, axes: Any) -> Any:
     """Draw one column of the path of a stepwise selection, with the move of every step."""
-    figure, (ax,) = new_axes(1, axes, "plot_path")
+    _, (ax,) = new_axes(1, axes, "plot_path")
     step, y, chosen = path["step"], path[column], path["selected"]
     ax.plot(step, y, "o-", color=DOTS, ms=4, lw=1.2)
     if "best_subset" in path["action"]:
@@ -69,11 +69,11 @@ def plot_selection(path: Mapping[str, Any], column: str, label: str, axes: Any) 
         ax.set_xticks(step)
         ax.legend(frameon=False)
         ax.set(xlabel="number of features", ylabel=label)
-        return figure
+        return ax
     signs = {"add": "+", "remove": "−", "start": ""}
     names = [
         f"{signs[a]} {f}".strip() for a, f in zip(path["action"], path["feature"], strict=True)
     ]
     ax.set_xticks(step, [name or "start" for name in names], rotation=45, ha="right")
     ax.set(ylabel=label)
-    return figure
+    return ax

@@ -202,7 +202,7 @@ n_features_in_, feature_names_in_, fit_report_
 
         Returns
         -------
-        matplotlib Figure
+        matplotlib axes
         """
         path = self.coef_path_
         rounds, labels = np.arange(float(len(path))), ("round", "coefficient")

@@ -298,7 +298,7 @@ class StepwiseRegressor(LinearEstimator):
 
         Returns
         -------
-        matplotlib Figure
+        matplotlib axes
         """
         self._fitted()
         if not hasattr(self, "path_"):

@@ -169,7 +169,7 @@ class Description:
 
         Returns
         -------
-        matplotlib Figure
+        list of matplotlib axes
         """
         check_rule(rule)
         return plot_description(self, kind, columns, max_columns, rule)

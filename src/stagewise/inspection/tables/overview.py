@@ -80,24 +80,24 @@ def _ordered(found: Description, columns: Sequence[str] | None) -> list[Profile]
 
 def _plot_columns(found: Description, profiles: list[Profile], most: int, rule: str) -> Any:
     drawn = profiles[:most]
-    figure, axes = new_axes(len(drawn), None, "plot", PER_ROW)
+    _, axes = new_axes(len(drawn), None, "plot", PER_ROW)
     for ax, profile in zip(axes, drawn, strict=True):
         if profile.is_number:
             values = found.values[profile.name]
             draw_histogram(ax, profile, values, find_outliers(values, rule)[1])
         else:
             draw_bars(ax, profile)
-    return _with_note(figure, len(drawn), len(profiles), "columns")
+    return _with_note(axes, len(drawn), len(profiles), "columns")
 
 
 def _plot_correlations(found: Description, numbers: list[Profile], most: int) -> Any:
     _check_enough(numbers, "correlation")
     names = [p.name for p in numbers[:most]]
-    figure, (ax,) = new_axes(1, None, "plot")
+    figure, axes = new_axes(1, None, "plot")
     side = 2.2 + 0.45 * len(names)
     figure.set_size_inches(side + 1.0, side)
-    draw_correlations(ax, names, correlation_matrix([found.values[name] for name in names]))
-    return _with_note(figure, len(names), len(numbers), "numeric columns")
+    draw_correlations(axes[0], names, correlation_matrix([found.values[name] for name in names]))
+    return _with_note(axes, len(names), len(numbers), "numeric columns")
 
 
 def _plot_scatter(found: Description, numbers: list[Profile], most: int, rule: str) -> Any:
@@ -108,13 +108,13 @@ def _plot_scatter(found: Description, numbers: list[Profile], most: int, rule: s
     else:
         _check_enough(numbers, "scatter")
         pairs = _strongest_pairs(found, numbers)
-    figure, axes = new_axes(len(pairs[:most]), None, "plot", PER_ROW)
+    _, axes = new_axes(len(pairs[:most]), None, "plot", PER_ROW)
     for ax, pair in zip(axes, pairs, strict=False):
         x, y = (found.values[p.name] for p in pair)
         _, outlier = find_outliers(x, rule)
         lines = ColumnStatistics.of(x, y), ColumnStatistics.of(x[~outlier], y[~outlier])
         draw_scatter(ax, pair, (x, y), outlier, lines)
-    return _with_note(figure, len(pairs[:most]), len(pairs), "pairs of columns")
+    return _with_note(axes, len(pairs[:most]), len(pairs), "pairs of columns")
 
 
 def _strongest_pairs(found: Description, numbers: list[Profile]) -> list[tuple[Profile, Profile]]:
@@ -132,10 +132,10 @@ def _check_enough(numbers: Sequence[Profile], kind: str) -> None:
         )
 
 
-def _with_note(figure: Any, drawn: int, total: int, what: str) -> Any:
-    """Add a note to a figure that does not have all columns."""
+def _with_note(axes: Sequence[Any], drawn: int, total: int, what: str) -> Sequence[Any]:
+    """Return the axes; a figure that does not have all columns gets a note."""
     if drawn < total:
-        figure.suptitle(
+        axes[0].figure.suptitle(
             f"{drawn} of {total} {what}; set max_columns or columns for the others", fontsize=9
         )
-    return figure
+    return axes
