@@ -1,47 +1,55 @@
-"""Stagewise: boosting as one additive model."""
+"""Stagewise: boosting as one additive model.
 
-from importlib.metadata import version as _version
+A name is imported when it is first used (PEP 562), so `import stagewise` imports neither NumPy nor
+scikit-learn. Type checkers read the imports below.
+"""
 
-from stagewise import averaging, inspection, losses
-from stagewise.bagging import BaggingClassifier, BaggingRegressor
-from stagewise.boosting.monitor import Progress
-from stagewise.datasets import Dataset, read_batches, read_csv, read_parquet
-from stagewise.errors import InvalidParameterError, ModelFormatError, UnknownCategoryWarning
-from stagewise.estimators import (
-    AdaBoostClassifier,
-    AutoClassifier,
-    AutoRegressor,
-    DecisionTreeClassifier,
-    DecisionTreeRegressor,
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    GentleBoostClassifier,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    LinearRegression,
-    LogitBoostClassifier,
-    RandomForestClassifier,
-    RandomForestRegressor,
-    StagewiseClassifier,
-    StagewiseLinearRegressor,
-    StagewiseRegressor,
-    StepwiseRegressor,
-    load,
-)
-from stagewise.export import export_svg, export_text, rules
-from stagewise.learners.histogram_tree import HistogramTree
-from stagewise.losses import Loss
-from stagewise.options import (
-    Dart,
-    FeatureSampling,
-    Goss,
-    LinearLeaves,
-    Mvs,
-    OrderedTargetEncoding,
-    SplitSearch,
-)
+import importlib as _importlib
+import logging as _logging
+import typing as _typing
 
-__version__ = _version("stagewise")
+if _typing.TYPE_CHECKING:
+    from stagewise import averaging, inspection, losses
+    from stagewise.bagging import BaggingClassifier, BaggingRegressor
+    from stagewise.boosting.monitor import Progress
+    from stagewise.datasets import Dataset, read_batches, read_csv, read_parquet
+    from stagewise.errors import InvalidParameterError, ModelFormatError, UnknownCategoryWarning
+    from stagewise.estimators import (
+        AdaBoostClassifier,
+        AutoClassifier,
+        AutoRegressor,
+        DecisionTreeClassifier,
+        DecisionTreeRegressor,
+        ExtraTreesClassifier,
+        ExtraTreesRegressor,
+        GentleBoostClassifier,
+        GradientBoostingClassifier,
+        GradientBoostingRegressor,
+        LinearRegression,
+        LogitBoostClassifier,
+        RandomForestClassifier,
+        RandomForestRegressor,
+        StagewiseClassifier,
+        StagewiseLinearRegressor,
+        StagewiseRegressor,
+        StepwiseRegressor,
+    )
+    from stagewise.estimators.load import load
+    from stagewise.export import export_svg, export_text
+    from stagewise.export.rules import rules
+    from stagewise.learners.histogram_tree import HistogramTree
+    from stagewise.losses import Loss
+    from stagewise.options import (
+        Dart,
+        FeatureSampling,
+        Goss,
+        LinearLeaves,
+        Mvs,
+        OrderedTargetEncoding,
+        SplitSearch,
+    )
+
+    __version__: str
 
 __all__ = [
     "AdaBoostClassifier",
@@ -90,6 +98,66 @@ __all__ = [
     "read_parquet",
     "rules",
 ]
+
+_MODULE_NAMES = {
+    "bagging": ("BaggingClassifier", "BaggingRegressor"),
+    "boosting.monitor": ("Progress",),
+    "datasets": ("Dataset", "read_batches", "read_csv", "read_parquet"),
+    "errors": ("InvalidParameterError", "ModelFormatError", "UnknownCategoryWarning"),
+    "estimators": (
+        "AdaBoostClassifier",
+        "AutoClassifier",
+        "AutoRegressor",
+        "DecisionTreeClassifier",
+        "DecisionTreeRegressor",
+        "ExtraTreesClassifier",
+        "ExtraTreesRegressor",
+        "GentleBoostClassifier",
+        "GradientBoostingClassifier",
+        "GradientBoostingRegressor",
+        "LinearRegression",
+        "LogitBoostClassifier",
+        "RandomForestClassifier",
+        "RandomForestRegressor",
+        "StagewiseClassifier",
+        "StagewiseLinearRegressor",
+        "StagewiseRegressor",
+        "StepwiseRegressor",
+        "load",
+    ),
+    "export": ("export_svg", "export_text", "rules"),
+    "learners": ("HistogramTree",),
+    "losses": ("Loss",),
+    "options": (
+        "Dart",
+        "FeatureSampling",
+        "Goss",
+        "LinearLeaves",
+        "Mvs",
+        "OrderedTargetEncoding",
+        "SplitSearch",
+    ),
+}
+_MODULE_OF = {name: module for module, names in _MODULE_NAMES.items() for name in names}
+_MODULES = {"averaging", "inspection", "metrics", *_MODULE_NAMES}
+
+# Without a handler of the application, nothing is printed.
+_logging.getLogger("stagewise").addHandler(_logging.NullHandler())
+
+if not _typing.TYPE_CHECKING:  # for a type checker, an unknown name is an error
+
+    def __getattr__(name: str) -> object:
+        """Import a public name, or a public module, when it is first used."""
+        if name == "__version__":
+            value = _importlib.import_module("importlib.metadata").version("stagewise")
+        elif name in _MODULES:
+            return _importlib.import_module(f"stagewise.{name}")
+        elif name in _MODULE_OF:
+            value = getattr(_importlib.import_module(f"stagewise.{_MODULE_OF[name]}"), name)
+        else:
+            raise AttributeError(f"module 'stagewise' has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -10,9 +10,8 @@ from stagewise.cli.files import check_writable, pick, read_file
 from stagewise.cli.screen import Screen, amount
 from stagewise.inspection import Description, describe
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
+__all__ = ["add_arguments", "run"]
 
-SUMMARY = "describe a table and list possible problems before training"
 ENDINGS = (".png", ".svg", ".pdf")
 KINDS = ("columns", "scatter", "correlation")
 OUTLIER_COLUMNS = (

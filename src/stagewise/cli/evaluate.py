@@ -13,9 +13,8 @@ from stagewise.cli.evaluation_data import add_evaluation_arguments, read_evaluat
 from stagewise.cli.screen import Screen, amount
 from stagewise.inspection import ConfusionMatrix, Predictions, Scores
 
-__all__ = ["SCORE_LABELS", "SUMMARY", "add_arguments", "model_scores", "run", "score_tables"]
+__all__ = ["SCORE_LABELS", "add_arguments", "model_scores", "run", "score_tables"]
 
-SUMMARY = "score a saved model on a table with known targets"
 
 # The scores that are printed, and their labels.
 SCORE_LABELS = {

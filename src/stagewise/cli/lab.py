@@ -9,9 +9,8 @@ from stagewise.cli.files import check_writable
 from stagewise.cli.screen import Screen
 from stagewise.lab.html import write_lab
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
+__all__ = ["add_arguments", "run"]
 
-SUMMARY = "write a page on which boosting can be tried"
 ENDINGS = (".html", ".htm")
 
 

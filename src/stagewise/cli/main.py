@@ -1,7 +1,8 @@
 """The ``stagewise`` command: its arguments, its errors and its exit codes.
 
 Commands raise exceptions; only this file turns them into one line on standard error and an exit
-code. ``--debug`` also prints the traceback.
+code. ``--debug`` also prints the traceback. A command is imported when it is used, so ``--version``
+and ``--help`` import nothing else.
 
 Exit codes
 ----------
@@ -18,13 +19,13 @@ Exit codes
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 import traceback
 import warnings
 from collections.abc import Sequence
 
-from stagewise.cli import describe, evaluate, lab, predict, report, show, train
 from stagewise.cli.errors import InputError
 from stagewise.cli.screen import Screen
 
@@ -32,7 +33,16 @@ __all__ = ["main"]
 
 OK, BAD_INPUT, USAGE, INTERRUPTED = 0, 1, 2, 130
 
-_COMMANDS = (train, predict, evaluate, show, describe, report, lab)
+# The file of the same name has the functions `add_arguments` and `run`.
+_COMMANDS = {
+    "train": "train a model on a table and save it",
+    "predict": "predict every row of a table with a saved model",
+    "evaluate": "score a saved model on a table with known targets",
+    "show": "show the contents of a saved model",
+    "describe": "describe a table and list possible problems before training",
+    "report": "write an HTML report about a saved model",
+    "lab": "write a page on which boosting can be tried",
+}
 
 _EPILOG = """\
 examples:
@@ -60,8 +70,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv : sequence of str, optional
         The arguments without the program name; by default those of the process.
     """
+    argv = sys.argv[1:] if argv is None else argv
     try:
-        args = _parser().parse_args(argv)
+        args = _parser(argv).parse_args(argv)
     except SystemExit as stop:  # argparse has printed the error
         return stop.code if isinstance(stop.code, int) else USAGE
     screen = Screen(as_json=args.json, quiet=args.quiet)
@@ -103,7 +114,8 @@ def _fail(args: argparse.Namespace, sentence: str, code: int) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser; only commands that `argv` contains get their arguments."""
     from stagewise import __version__
 
     parser = argparse.ArgumentParser(
@@ -120,16 +132,14 @@ def _parser() -> argparse.ArgumentParser:
     group.add_argument("--quiet", action="store_true", help="print no progress messages")
     group.add_argument("--debug", action="store_true", help="print the traceback of an error")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command in _COMMANDS:
-        name = command.__name__.rpartition(".")[2]
+    for name, summary in _COMMANDS.items():
         one = commands.add_parser(
-            name,
-            parents=[shared],
-            help=command.SUMMARY,
-            description=command.SUMMARY.capitalize() + ".",
+            name, parents=[shared], help=summary, description=f"{summary[0].upper()}{summary[1:]}."
         )
-        command.add_arguments(one)
-        one.set_defaults(run=command.run)
+        if name in argv:
+            command = importlib.import_module(f"stagewise.cli.{name}")
+            command.add_arguments(one)
+            one.set_defaults(run=command.run)
     return parser
 
 

@@ -27,9 +27,8 @@ from stagewise.validation.messages import merge_warnings
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
+__all__ = ["add_arguments", "run"]
 
-SUMMARY = "predict every row of a table with a saved model"
 SECONDS_BETWEEN_MESSAGES = 5.0
 
 

@@ -10,9 +10,8 @@ from stagewise.cli.evaluation_data import add_evaluation_arguments, read_evaluat
 from stagewise.cli.files import check_writable
 from stagewise.cli.screen import Screen, amount
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
+__all__ = ["add_arguments", "run"]
 
-SUMMARY = "write an HTML report about a saved model"
 ENDINGS = (".html", ".htm")
 
 

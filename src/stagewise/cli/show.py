@@ -18,9 +18,7 @@ from stagewise.cli.models import (
 from stagewise.cli.parameters import parameter_names
 from stagewise.cli.screen import Screen, amount, format_value
 
-__all__ = ["SUMMARY", "add_arguments", "describe", "run", "top_importances"]
-
-SUMMARY = "show the contents of a saved model"
+__all__ = ["add_arguments", "describe", "run", "top_importances"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

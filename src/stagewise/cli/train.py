@@ -31,9 +31,7 @@ from stagewise.cli.training.dataset_rows import DatasetRows
 from stagewise.cli.training.rows import TrainingRows, ValidationScores
 from stagewise.cli.training.table_rows import TableRows
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "train a model on a table and save it"
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
