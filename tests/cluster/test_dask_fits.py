@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -91,6 +93,14 @@ def test_arrays_and_delayed_parts(client: Client, tmp_path: Path) -> None:
     model = GradientBoostingRegressor(n_estimators=6).fit(parts, targets)
     assert_same_model(model, regressor().fit(X, y))
     assert np.array_equal(np.concatenate(dask.compute(*model.predict(parts))), model.predict(X))
+
+
+def test_the_client_logs_the_end_of_a_fit(client: Client, caplog: Any) -> None:
+    rows = dd.from_pandas(frame(200).assign(y=1.0 * np.arange(200)), npartitions=2)
+    with caplog.at_level(logging.INFO, logger="stagewise"):
+        GradientBoostingRegressor(n_estimators=6).fit(rows, "y", client=client)
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "stagewise"]
+    assert re.fullmatch(r"GradientBoostingRegressor: 6 rounds, [\d.]+ s", line)
 
 
 def test_an_error_of_a_rank_is_one_error_that_names_the_partition(client: Client) -> None:

@@ -47,7 +47,7 @@ from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.parameters.make_specs import choose_seed, make_sampling
 from stagewise.learners.estimator import can_be_fitted, name_of, weight_argument
 from stagewise.training.describe import describe_object, other_parameters
-from stagewise.training.fit_report import ONE_VALUE, VERSION
+from stagewise.training.fit_report import ONE_VALUE, VERSION, log_fit
 from stagewise.training.reading.feature_reader import FeatureReader
 from stagewise.training.reading.folds import group_numbers, make_folds
 from stagewise.training.reading.passthrough import Header, PassthroughReader, UntouchedRows
@@ -200,6 +200,7 @@ class BaseBagging(LibraryEstimator):
         details |= {"seed": seed, "threads": threads, "version": VERSION}
         details["seconds"] = time.perf_counter() - begin
         self.fit_report_ = details
+        log_fit(self, details["seconds"])
         return self
 
     def _needs_oob(self, params: Mapping[str, Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,7 @@ from stagewise.dask.predictions import predict_collection
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.parameters.defaults import DataFacts, resolve_auto
 from stagewise.estimators.parameters.make_specs import choose_seed
+from stagewise.training.fit_report import log_fit
 from stagewise.training.reading.folds import MANY_ROWS
 from stagewise.training.stored.checkpoint import Checkpoints
 from stagewise.training.stored.needs_memory import unsupported_part
@@ -75,6 +77,7 @@ class ClusterMixin:
         -------
         self
         """
+        begin = time.perf_counter()
         self._refuse_unsupported(has_validation=X_val is not None)
         train, valid = read_partitions(X, y, sample_weight), None
         if X_val is not None:
@@ -82,7 +85,9 @@ class ClusterMixin:
             by_name = sample_weight_val is None and isinstance(sample_weight, str)
             weight = sample_weight if by_name else sample_weight_val
             valid = read_partitions(X_val, target, weight, "_val", optional_weight=by_name)
-        return self._fit_partitions(client or default_client(), train, valid)
+        self._fit_partitions(client or default_client(), train, valid)
+        log_fit(self, time.perf_counter() - begin)
+        return self
 
     def _fit_partitions(
         self: Any,

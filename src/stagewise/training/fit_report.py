@@ -1,7 +1,8 @@
-"""The report of a fit (`fit_report_`), and warnings about constant data."""
+"""The report of a fit (`fit_report_`), its line in the log, and warnings about constant data."""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -13,9 +14,17 @@ from stagewise._native import Workers
 from stagewise.data import Features
 from stagewise.validation.messages import short_repr, warn_caller
 
-__all__ = ["ONE_VALUE", "counts_by_name", "fit_report", "warn_if_constant", "warn_of_one_class"]
+__all__ = [
+    "ONE_VALUE",
+    "counts_by_name",
+    "fit_report",
+    "log_fit",
+    "warn_if_constant",
+    "warn_of_one_class",
+]
 
 VERSION = version("stagewise")
+LOGGER = logging.getLogger("stagewise")
 
 
 def warn_if_constant(
@@ -87,3 +96,14 @@ def fit_report(
         "seconds": time.perf_counter() - begin,
         "version": VERSION,
     }
+
+
+def log_fit(estimator: Any, seconds: float) -> None:
+    """Log the end of a fit: the estimator, its rounds, the seconds, and why it ended early."""
+    report = estimator.fit_report_
+    nouns = {"rounds_kept": "rounds", "estimators_fitted": "base estimators"}
+    facts = [f"{report[key]} {noun}" for key, noun in nouns.items() if key in report]
+    facts.append(f"{seconds:.3g} s")
+    if report.get("stop_reason"):
+        facts.append(f"stop reason: {report['stop_reason']}")
+    LOGGER.info("%s: %s", type(estimator).__name__, ", ".join(facts))

@@ -15,7 +15,7 @@ from stagewise.estimators.bases.first_rank import fit_on_first_rank
 from stagewise.estimators.parameters.make_specs import choose_seed, input_spec
 from stagewise.losses import Loss, MultiTargetLoss
 from stagewise.model.model import Model
-from stagewise.training.fit_report import counts_by_name, fit_report
+from stagewise.training.fit_report import counts_by_name, fit_report, log_fit
 from stagewise.training.reading.feature_reader import FeatureReader
 from stagewise.training.reading.target_reader import ClassReader, TargetReader
 from stagewise.training.reading.training_data import (
@@ -165,7 +165,9 @@ class FitMixin:
         self
         """
         arguments = FitArguments(X, y, sample_weight, X_val, y_val, sample_weight_val, groups)
-        return self._fit(arguments)
+        self._fit(arguments)
+        log_fit(self, self.fit_report_["seconds"])
+        return self
 
     def _fit(
         self,

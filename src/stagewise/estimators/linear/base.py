@@ -28,7 +28,7 @@ from stagewise.linear.least_squares import LeastSquares
 from stagewise.linear.reduction import Reduction
 from stagewise.model.file.least_squares import linear_ensemble
 from stagewise.model.model import Model
-from stagewise.training.fit_report import VERSION
+from stagewise.training.fit_report import VERSION, log_fit
 from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.workers import make_workers
@@ -77,17 +77,18 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
         )
 
     def _set_report(self, rows: LinearRows, begin: float) -> None:
-        """Set the facts about the fit."""
-        fit = self._fit_of()
+        """Set the facts about the fit, and log its end."""
+        fit, seconds = self._fit_of(), time.perf_counter() - begin
         self.fit_report_ = {
             "constant_features": rows.constant,
             "collinear_terms": [self.coef_names_[place] for place, _ in fit.dependent],
             "rank": fit.rank,
             "rows_used": len(rows.rows.y),
             "seed": self.seed_,
-            "seconds": time.perf_counter() - begin,
+            "seconds": seconds,
             "version": VERSION,
         }
+        log_fit(self, seconds)
 
     @classmethod
     def _check_model(cls, model: Model) -> None:
@@ -389,7 +390,7 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
 
         Returns
         -------
-        matplotlib Figure
+        list of matplotlib axes
         """
         from stagewise.estimators.linear.plots import plot_residuals
 
