@@ -284,14 +284,14 @@ def local_rows(job: Job) -> tuple[Any, np.ndarray]:
 
 def run_local(job: Job) -> dict[str, Any]:
     """Fit the same rows in this process, with the threads that a cluster would have."""
-    import stagewise
+    from stagewise import GradientBoostingClassifier
 
     rounds: list[float] = []
     X, y = local_rows(job)
     reset_peak()
     before, found = peak_memory(), []
     for _ in range(job.fits + (job.fits > 1)):
-        model = stagewise.GradientBoostingClassifier(
+        model = GradientBoostingClassifier(
             n_jobs=job.local_threads,
             callbacks=[lambda progress: rounds.append(progress.seconds)],
             **stagewise_parameters(job),

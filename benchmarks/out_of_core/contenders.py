@@ -94,14 +94,14 @@ def read_features(table: Any) -> np.ndarray:
 
 def fit_stagewise(job: Job, clock: Clock, *, in_memory: bool) -> Predict:
     """Train from the files in passes, or read them into a table first."""
-    import stagewise
+    from stagewise import GradientBoostingClassifier, read_parquet
 
     def start_rounds(progress: Any) -> None:
         if progress.round == 1:
             clock.start_rounds(ago=progress.seconds)
 
     clock.start()
-    model = stagewise.GradientBoostingClassifier(
+    model = GradientBoostingClassifier(
         n_estimators=job.trees,
         learning_rate=LEARNING_RATE,
         max_leaf_nodes=LEAVES,
@@ -111,7 +111,7 @@ def fit_stagewise(job: Job, clock: Clock, *, in_memory: bool) -> Predict:
         n_jobs=job.threads,
         callbacks=[start_rounds],
     )
-    data = stagewise.read_parquet(job.folder, target=TARGET, memory_limit=job.limit)
+    data = read_parquet(job.folder, target=TARGET, memory_limit=job.limit)
     if in_memory:
         table = data.to_table()
         model.fit(table.select(NAMES), table.column(TARGET).to_numpy())

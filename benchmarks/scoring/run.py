@@ -140,6 +140,7 @@ def dataset(folder: Path, threads: int) -> Callable[[], Any]:
 def command(folder: Path, threads: int) -> Callable[[], Any]:
     from stagewise.cli.main import main
 
+    import_module("stagewise.cli.predict")  # imports are not timed
     out = tempfile.mkdtemp(prefix="scoring-")
     argv = ["predict", str(folder / "model.stgw"), str(folder), "--proba", "--out", out]
     return lambda: main([*argv, "--quiet", "--threads", str(threads)])
