@@ -42,7 +42,8 @@ def draw_histogram(ax: Any, profile: Profile, values: Vector, outlier: Mask) -> 
     if len(far):
         bottom = ax.get_xaxis_transform()
         ax.plot(far, np.full(len(far), 0.03), "|", color=OUTLIER, ms=8, transform=bottom)
-    note = f" ({int(outlier.sum()):,} outliers)" if outlier.any() else ""
+    n = int(outlier.sum())
+    note = f" ({n:,} outlier{'' if n == 1 else 's'})" if n else ""
     ax.set_title(f"{_short(profile.name, 28)}{note}", fontsize=10)
     ax.set(yticks=[])
     format_datetime_axes(ax, profile.temporal_type)
