@@ -120,7 +120,10 @@ EXCEPTIONS = {
     "src/stagewise/model/": (("LevelSets?|level_sets", "moments?"), OLD_FILES),
     "src/stagewise/inspection/dependence/traversal.py": (("LevelSets?|level_sets",), OLD_FILES),
     "src/stagewise/report/exported_model.py": (("LevelSets?|level_sets",), OLD_FILES),
-    "src/stagewise/data/features.py": (("unseen",), "scikit-learn's message, which it compares"),
+    "src/stagewise/data/reading/column_names.py": (
+        ("unseen",),
+        "scikit-learn's message, which it compares",
+    ),
     "docs/file-format.md": (("LevelSets?|level_sets", "moments?"), OLD_FILES),
     "docs/coming-from.md": (
         ("drop_rate|skip_drop|drop_normalization",),

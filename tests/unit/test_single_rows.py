@@ -52,7 +52,8 @@ def learned(cells: list[Any]) -> Features:
 def numbers(features: Features, X: Any, rule: Any) -> npt.NDArray[np.float64]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnknownCategoryWarning)
-        (column,) = features.match(X, "Model", rule)
+        found: Any = features.match(X, "Model", rule)
+    column = found[:, 0] if isinstance(found, np.ndarray) else found[0]
     return np.asarray(column, dtype=np.float64)
 
 

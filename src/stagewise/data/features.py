@@ -22,17 +22,18 @@ from stagewise.data.categories.target_encoding import TargetEncoding
 from stagewise.data.categories.unknown import HandleUnknown, UnknownCategories
 from stagewise.data.crosses import Cross
 from stagewise.data.feature import Feature
+from stagewise.data.few_rows import FewRows
 from stagewise.data.reading.column import Array, is_wide
+from stagewise.data.reading.column_names import refuse_missing_names
 from stagewise.data.reading.frame import Frame, open_frame
 from stagewise.data.reading.missing_values import ONLY_NAN, MissingValues
+from stagewise.data.reading.records import open_records, refuse_records
 from stagewise.data.reading.sparse import SparseCells
-from stagewise.data.reading.table import Table, read_array, read_frame
+from stagewise.data.reading.table import Table, read_array, read_frame, read_records
 from stagewise.data.reading.wide_integers import learn_integer_cuts, ranks, round_up_to_floats
 from stagewise.validation.messages import column_label, warn_caller
 
 __all__ = ["Features", "check_width", "select_by_name", "warn_of_names"]
-
-NAMES_SHOWN = 5
 
 
 class Features(Sequence[Feature]):
@@ -72,6 +73,8 @@ class Features(Sequence[Feature]):
         # Checked first by `match`, on every call: an array may be used unchanged.
         self._as_is = self._names is None and not self._replaced and not missing_values
         self._width = len(self._features)
+        encodes_few = not missing_values and FewRows.supports(self._features)
+        self._few_rows = FewRows(self._features) if encodes_few else None
 
     @classmethod
     def learn(
@@ -207,9 +210,10 @@ class Features(Sequence[Feature]):
 
         Parameters
         ----------
-        X : array-like or data frame
-            As for `read_table`; it may have no rows. Columns of a frame are matched by name: their
-            order does not matter, and columns that are not features are ignored.
+        X : array-like, data frame, or rows with names
+            As for `read_table`, or one row with names; it may have no rows. Columns with names are
+            matched by name: their order does not matter, and those that are not features are
+            ignored.
         caller : str
             The estimator's name, for messages.
         handle_unknown : {"missing", "error", "prior"}
@@ -232,6 +236,9 @@ class Features(Sequence[Feature]):
             dtype, flags = X.dtype, X.flags
             if dtype.char in "df" and dtype.isnative and flags.c_contiguous and flags.aligned:
                 return X
+        few = None if self._few_rows is None else self._few_rows.encode(X)
+        if few is not None:
+            return few
         unknown = UnknownCategories(handle_unknown)
         columns = self.columns(self.read(X, caller), unknown)
         unknown.refuse(self._names)
@@ -298,9 +305,14 @@ class Features(Sequence[Feature]):
 
     def read(self, X: Any, caller: str) -> Table:
         """Read new data as a table with the columns in the order of the features; see `match`."""
+        known = _AsFitted(self.categorical, caller)
+        if self._names is None:
+            refuse_records(X, caller)
+        records = open_records(X, self._names)
+        if records is not None:
+            return read_records(records, caller, self.missing_values, known, allow_empty=True)
         frame = open_frame(X, caller)
         names = None if frame is None else frame.names
-        known = _AsFitted(self.categorical, caller)
         if frame is not None and names is not None and self._names is not None:
             chosen = select_by_name(frame, self._names)
             return read_frame(chosen, caller, self.missing_values, known, allow_empty=True)
@@ -380,15 +392,7 @@ def select_by_name(frame: Frame, known: Sequence[str]) -> Frame:
     ValueError
         If some are missing; the message lists them, and the columns that are new.
     """
-    names = frame.names or []
-    missing = sorted(set(known) - set(names))
-    if missing:
-        message = "The feature names should match those that were passed during fit.\n"
-        unknown = sorted(set(names) - set(known))
-        if unknown:
-            message += "Feature names unseen at fit time:\n" + _listed(unknown)
-        message += "Feature names seen at fit time, yet now missing:\n" + _listed(missing)
-        raise ValueError(message)
+    refuse_missing_names(frame.names or [], known)
     return frame.select(known)
 
 
@@ -408,8 +412,3 @@ def warn_of_names(caller: str, *, fitted_with: bool) -> None:
         )
     else:
         warn_caller(f"X has feature names, but {caller} was fitted without feature names")
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = [*names[:NAMES_SHOWN], "..."] if len(names) > NAMES_SHOWN else names
-    return "".join(f"- {name}\n" for name in shown)

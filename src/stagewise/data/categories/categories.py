@@ -121,7 +121,7 @@ class Categories:
         numbers, the texts "7" and "7.0" are read as the category 7; and if all are texts, the
         number 7 is read as the category "7" or "7.0", provided that only one of them exists.
         """
-        places = list(map(self._places.get, values))
+        places = list(map(self.codes.get, values))
         if None in places:
             places = [
                 self._code_of_other_kind(value) if place is None else place
@@ -133,13 +133,14 @@ class Categories:
         """Return the code of a value of the other kind, text or number; None if unknown."""
         if isinstance(value, str) and self.kind in ("numbers", "whole numbers"):
             meant = number_from_text(value)
-            return None if meant is None else self._places.get(meant)
+            return None if meant is None else self.codes.get(meant)
         if not isinstance(value, str) and self.kind == "text":
             return self._spelled.get(value)
         return None
 
     @cached_property
-    def _places(self) -> dict[Category, int]:
+    def codes(self) -> dict[Category, int]:
+        """The code of each category."""
         return {category: number for number, category in enumerate(self.values)}
 
     @cached_property

@@ -36,10 +36,19 @@ from stagewise.data.reading.column import (
 from stagewise.data.reading.datetimes import TemporalType
 from stagewise.data.reading.frame import Frame, open_frame
 from stagewise.data.reading.missing_values import ONLY_NAN, MissingValues
+from stagewise.data.reading.records import Records, open_records
 from stagewise.data.reading.sparse import SparseCells, read_sparse_cells
 from stagewise.validation.messages import column_label
 
-__all__ = ["Table", "check_shape", "exact_array", "read_array", "read_frame", "read_table"]
+__all__ = [
+    "Table",
+    "check_shape",
+    "exact_array",
+    "read_array",
+    "read_frame",
+    "read_records",
+    "read_table",
+]
 
 
 @dataclass(frozen=True)
@@ -139,8 +148,9 @@ def read_table(
     X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
         A numpy array of booleans, integers, floats, dates, durations or numeric objects; a list
         of lists; a pandas, polars or pyarrow table, or any eager frame that narwhals supports; a
-        matrix or array of scipy.sparse. NaN, None, NA, NaT and masked cells are missing. Dates,
-        durations and times of day become integer nanoseconds.
+        matrix or array of scipy.sparse; a list of dictionaries, named tuples or dataclass
+        instances, or a dictionary of columns (see `open_records`). NaN, None, NA, NaT and masked
+        cells are missing. Dates, durations and times of day become integer nanoseconds.
     caller : str
         The estimator's name, for messages.
     missing_values : MissingValues
@@ -159,6 +169,9 @@ def read_table(
     ValueError, TypeError
         If X is not a table of numbers; the message names the column, the row and the remedy.
     """
+    records = open_records(X)
+    if records is not None:
+        return read_records(records, caller, missing_values, categorical, allow_empty=allow_empty)
     frame = open_frame(X, caller)
     if frame is not None:
         return read_frame(frame, caller, missing_values, categorical, allow_empty=allow_empty)
@@ -188,6 +201,20 @@ def read_frame(
     if table is not None:
         return table
     return _by_columns(frame, positions, missing_values, categorical)
+
+
+def read_records(
+    records: Records,
+    caller: str,
+    missing_values: MissingValues,
+    categorical: CategoricalSelector,
+    *,
+    allow_empty: bool = False,
+) -> Table:
+    """Read opened rows with names; see `read_table`."""
+    if 0 in records.shape:
+        check_shape(np.empty(records.shape), caller, allow_empty)
+    return _by_columns(records, categorical.positions(records), missing_values, categorical)
 
 
 def read_array(
@@ -307,7 +334,7 @@ def _as_matrix(
 
 
 def _by_columns(
-    source: Frame | _Grid,
+    source: Frame | Records | _Grid,
     positions: frozenset[int],
     missing_values: MissingValues,
     categorical: CategoricalSelector,

@@ -69,7 +69,7 @@ class ModelScores:
         ensemble = model.ensemble
         n_trees = len(ensemble.trees)
         few = type(values) is np.ndarray and len(values) <= FEW and values.flags.c_contiguous
-        if few and not model.features.crosses:
+        if few and not model.features.derived:
             out = np.empty((len(values), ensemble.n_outputs))
             out[:] = ensemble.base
             rows = values if values.dtype.char == "d" else values.astype(np.float64)

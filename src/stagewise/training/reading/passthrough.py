@@ -18,6 +18,7 @@ from sklearn.utils import _safe_indexing
 
 from stagewise.data.features import check_width, select_by_name, warn_of_names
 from stagewise.data.reading.frame import Frame, open_frame
+from stagewise.data.reading.records import Records, are_records, open_records, refuse_records
 from stagewise.data.reading.table import check_shape, exact_array
 from stagewise.training.reading.training_data import ReadTable
 
@@ -89,6 +90,11 @@ class Header:
         ValueError
             If a column is missing, or their number differs.
         """
+        if self.names is None:
+            refuse_records(X, caller)
+        records = open_records(X, self.names)
+        if records is not None:
+            return UntouchedRows(self._frame_of(records))
         frame, array = _open(X, caller, allow_empty=True)
         names = None if frame is None else frame.names
         if frame is not None and names is not None and self.names is not None:
@@ -106,10 +112,16 @@ class Header:
 
     def _named(self, array: npt.NDArray[Any]) -> Any:
         """Return an array as a frame of the library and with the labels of the fit."""
-        objects = array.dtype.kind == "O"
+        return self._labelled(list(array.T))
+
+    def _frame_of(self, records: Records) -> Any:
+        """Return rows with names as a frame of the library and with the labels of the fit."""
+        return self._labelled(records.columns)
+
+    def _labelled(self, columns: list[npt.NDArray[Any]]) -> Any:
         values = {
-            f"{place}": column.tolist() if objects else column
-            for place, column in enumerate(array.T)
+            f"{place}": column.tolist() if column.dtype.kind == "O" else column
+            for place, column in enumerate(columns)
         }
         library: Any = self.library
         native = nw.from_dict(values, backend=library).to_native()
@@ -133,6 +145,12 @@ class PassthroughReader:
 
     def read(self, X: Any) -> UntouchedRows:
         """Return the rows of X, with the description of its columns."""
+        if are_records(X):
+            raise TypeError(
+                f"X is a {type(X).__name__} of values with names, and the learner of {self.caller} "
+                "reads X itself. Pass a data frame to fit, for instance pandas.DataFrame(X); "
+                "predictions accept rows with names."
+            )
         frame, array = _open(X, self.caller, allow_empty=False)
         if frame is None:
             return UntouchedRows(array, Header(array.shape[1]))

@@ -1,0 +1,142 @@
+"""Every estimator predicts dictionaries, named tuples and dataclass instances as data frames."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from dataclasses import make_dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression as OtherLinearRegression
+
+from estimators.every import EVERY, classifies, has, small
+from stagewise import (
+    BaggingClassifier,
+    BaggingRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    StagewiseRegressor,
+)
+
+NAMES = ["size", "age", "rooms"]
+METHODS = ("predict", "predict_proba", "decision_function", "predict_log_proba", "apply")
+
+
+def numbers(n_rows: int = 60) -> pd.DataFrame:
+    draws = np.random.default_rng(0).normal(size=(n_rows, 3)).round(3)
+    return pd.DataFrame(draws, columns=NAMES)
+
+
+def target(kind: type, X: pd.DataFrame) -> Any:
+    side = np.asarray(X["size"] + X["age"] > 0)
+    return np.where(side, "yes", "no") if classifies(kind) else side + X["age"].to_numpy()
+
+
+def homes(n_rows: int = 300) -> tuple[pd.DataFrame, Any]:
+    rng = np.random.default_rng(1)
+    X = numbers(n_rows).assign(
+        city=pd.Categorical(rng.choice(["Rome", "Oslo", "Lima"], n_rows)),
+        street=pd.Categorical(rng.choice([f"s{i}" for i in range(40)], n_rows)),
+    )
+    return X, np.asarray(X["size"] * X["age"] + (X["city"] == "Rome"))
+
+
+def as_rows(X: pd.DataFrame) -> dict[str, Any]:
+    rows = X.to_dict("records")
+    named = namedtuple("named", list(X))  # type: ignore[misc]
+    data = make_dataclass("data", list(X))
+    return {
+        "dictionaries": rows,
+        "named tuples": [named(**row) for row in rows],
+        "dataclass instances": [data(**row) for row in rows],
+        "columns": {str(name): X[name].tolist() for name in X},
+    }
+
+
+@EVERY
+def test_every_method_predicts_rows_with_names(kind: type) -> None:
+    X = numbers()
+    model = small(kind).fit(X, target(kind, X))
+    few = X[:5]
+    for name in METHODS:
+        if not hasattr(model, name):
+            continue
+        method, expected = getattr(model, name), np.asarray(getattr(model, name)(few))
+        for rows in as_rows(few).values():
+            np.testing.assert_array_equal(method(rows), expected)
+        one = few.iloc[2].to_dict()
+        np.testing.assert_array_equal(method(one), expected[2:3])
+
+
+@EVERY
+def test_a_missing_key_is_refused_by_name(kind: type) -> None:
+    X = numbers()
+    model = small(kind).fit(X, target(kind, X))
+    with pytest.raises(ValueError, match=r"(?s)at fit time:\n- aeg\n.*missing:\n- age\n"):
+        model.predict({"size": 1.0, "aeg": 2.0, "rooms": 3.0})
+
+
+@EVERY
+def test_a_model_without_names_refuses_a_dictionary(kind: type) -> None:
+    X = numbers()
+    model = small(kind).fit(X.to_numpy(), target(kind, X))
+    with pytest.raises(ValueError, match="fitted without feature names"):
+        model.predict({"size": 1.0, "age": 2.0, "rooms": 3.0})
+
+
+@EVERY
+def test_a_fit_to_dictionaries_is_the_fit_to_a_frame(kind: type) -> None:
+    if has(kind, "estimator"):
+        pytest.skip("the base estimators read X themselves; see below")
+    X = numbers()
+    y = target(kind, X)
+    of_frame, of_rows = small(kind).fit(X, y), small(kind)
+    of_rows.fit(X.to_dict("records"), y)
+    assert list(of_rows.feature_names_in_) == NAMES
+    np.testing.assert_array_equal(of_rows.predict(X), of_frame.predict(X))
+
+
+ENCODINGS = [
+    {},
+    {"category_encoding": "target"},
+    {"leaves": "linear"},
+    {"handle_unknown": "prior"},
+]
+
+
+@pytest.mark.parametrize("params", ENCODINGS, ids=str)
+def test_single_rows_with_categories_equal_the_rows_of_a_table(params: Any) -> None:
+    X, y = homes()
+    model = GradientBoostingRegressor(n_estimators=30, n_jobs=1, **params).fit(X, y)
+    X.loc[3, "city"] = None
+    X.loc[4, "size"] = np.nan
+    whole = model.predict(X)  # more rows than are read cell by cell
+    for place in range(8):
+        row = X.iloc[place : place + 1]
+        np.testing.assert_array_equal(model.predict(row), whole[place : place + 1])
+        of_dict = model.predict(row.to_dict("records")[0])
+        np.testing.assert_array_equal(of_dict, whole[place : place + 1])
+
+
+def test_staged_predictions_accept_a_dictionary() -> None:
+    X = numbers()
+    model = GradientBoostingClassifier(n_estimators=4).fit(X, X["age"] > 0)
+    last = list(model.staged_predict_proba(X.iloc[0].to_dict()))[-1]
+    np.testing.assert_array_equal(last, model.predict_proba(X[:1]))
+
+
+@pytest.mark.parametrize("kind", [BaggingClassifier, BaggingRegressor])
+def test_bagging_is_not_fitted_to_dictionaries(kind: type) -> None:
+    X = numbers()
+    with pytest.raises(TypeError, match=f"learner of {kind.__name__} reads X itself. Pass a data"):
+        small(kind).fit(X.to_dict("records"), target(kind, X))
+
+
+def test_a_learner_of_another_library_gets_a_frame_of_the_fit() -> None:
+    X, y = numbers(), np.arange(60.0)
+    model = StagewiseRegressor(learner=OtherLinearRegression(), n_estimators=3).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X.iloc[0].to_dict()), model.predict(X[:1]))
+    with pytest.raises(TypeError, match=r"StagewiseRegressor reads X itself\. Pass a data"):
+        model.fit(X.to_dict("records"), y)
