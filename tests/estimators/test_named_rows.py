@@ -21,7 +21,14 @@ from stagewise import (
 )
 
 NAMES = ["size", "age", "rooms"]
-METHODS = ("predict", "predict_proba", "decision_function", "predict_log_proba", "apply")
+METHODS = (
+    "predict",
+    "predict_proba",
+    "decision_function",
+    "predict_log_proba",
+    "apply",
+    "predict_interval",
+)
 
 
 def numbers(n_rows: int = 60) -> pd.DataFrame:
