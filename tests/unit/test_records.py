@@ -100,6 +100,18 @@ def test_a_number_keeps_its_value(cell: Any) -> None:
     assert column[0] == cell
 
 
+def test_a_table_that_is_a_dataclass_instance_is_no_row() -> None:
+    @dataclass
+    class Grid:
+        cells: Any
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return np.asarray(self.cells, dtype=dtype)
+
+    table = read_table(Grid([[1.0, 2.0], [3.0, 4.0]]), caller="Model")
+    assert (table.names, table.n_rows, table.n_features) == (None, 2, 2)
+
+
 def test_an_array_of_no_dimension_is_a_single_value() -> None:
     assert read_table({"a": np.float64(2)}, caller="Model").n_rows == 1
     with pytest.raises(TypeError, match="ndarray"):

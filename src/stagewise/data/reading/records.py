@@ -18,9 +18,13 @@ import numpy as np
 from stagewise.data.reading.cell import family
 from stagewise.data.reading.column import Array, Mask
 from stagewise.data.reading.column_names import refuse_missing_names
+from stagewise.datasets.dataset import Dataset
 from stagewise.validation.messages import short_repr
 
 __all__ = ["Records", "are_records", "named_values", "open_records", "refuse_records"]
+
+TABLE_INTERFACES = ("__array__", "__arrow_c_stream__", "__narwhals_dataframe__")
+"""Attributes of tables, which may be dataclass instances themselves."""
 
 GIVE_NONE = "Pass None or NaN for a value that is missing."
 
@@ -89,7 +93,7 @@ def named_values(row: Any) -> Mapping[Any, Any] | None:
         return row
     if isinstance(row, tuple) and hasattr(row, "_fields"):
         return dict(zip(row._fields, row, strict=True))
-    if dataclasses.is_dataclass(row) and not isinstance(row, type):
+    if _is_dataclass_row(row):
         return {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
     return None
 
@@ -139,8 +143,15 @@ def _is_record(row: Any) -> bool:
     return (
         isinstance(row, Mapping)
         or (isinstance(row, tuple) and hasattr(row, "_fields"))
-        or (dataclasses.is_dataclass(row) and not isinstance(row, type))
+        or _is_dataclass_row(row)
     )
+
+
+def _is_dataclass_row(row: Any) -> bool:
+    """Return whether an object is a dataclass instance, and not a table that is one."""
+    if not dataclasses.is_dataclass(row) or isinstance(row, (type, Dataset)):
+        return False
+    return not any(hasattr(row, interface) for interface in TABLE_INTERFACES)
 
 
 def _is_column(value: Any) -> bool:
