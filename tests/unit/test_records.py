@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 
 from stagewise.data import CategoricalFeatures, Features, Table, UnknownCategories, read_table
 
@@ -110,6 +111,12 @@ def test_a_table_that_is_a_dataclass_instance_is_no_row() -> None:
 
     table = read_table(Grid([[1.0, 2.0], [3.0, 4.0]]), caller="Model")
     assert (table.names, table.n_rows, table.n_features) == (None, 2, 2)
+
+
+def test_a_sparse_matrix_that_is_a_dictionary_is_no_row() -> None:
+    X = scipy.sparse.dok_array(np.eye(3))
+    assert isinstance(X, dict)
+    assert read_table(X, caller="Model").n_rows == 3
 
 
 def test_an_array_of_no_dimension_is_a_single_value() -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from stagewise.data.reading.cell import family
 from stagewise.data.reading.column import Array, Mask
@@ -24,7 +25,7 @@ from stagewise.validation.messages import short_repr
 __all__ = ["Records", "are_records", "named_values", "open_records", "refuse_records"]
 
 TABLE_INTERFACES = ("__array__", "__arrow_c_stream__", "__narwhals_dataframe__")
-"""Attributes of tables, which may be dataclass instances themselves."""
+"""Attributes of tables, which may be dictionaries or dataclass instances themselves."""
 
 GIVE_NONE = "Pass None or NaN for a value that is missing."
 
@@ -89,13 +90,13 @@ def are_records(X: Any) -> bool:
 
 def named_values(row: Any) -> Mapping[Any, Any] | None:
     """Return the values of one row by name; None if the row has no names."""
+    if not _is_record(row):
+        return None
     if isinstance(row, Mapping):
         return row
-    if isinstance(row, tuple) and hasattr(row, "_fields"):
-        return dict(zip(row._fields, row, strict=True))
-    if _is_dataclass_row(row):
-        return {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
-    return None
+    if isinstance(row, tuple):
+        return dict(zip(row._fields, row, strict=True))  # type: ignore[attr-defined]
+    return {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
 
 
 def open_records(X: Any, known: Sequence[str] | None = None) -> Records | None:
@@ -140,18 +141,22 @@ def refuse_records(X: Any, caller: str) -> None:
 
 
 def _is_record(row: Any) -> bool:
-    return (
+    """Return whether an object is one row with names, or a dictionary of columns."""
+    if type(row) is dict:  # the common case
+        return True
+    named = (
         isinstance(row, Mapping)
         or (isinstance(row, tuple) and hasattr(row, "_fields"))
-        or _is_dataclass_row(row)
+        or (dataclasses.is_dataclass(row) and not isinstance(row, type))
     )
+    return named and not _is_table(row)
 
 
-def _is_dataclass_row(row: Any) -> bool:
-    """Return whether an object is a dataclass instance, and not a table that is one."""
-    if not dataclasses.is_dataclass(row) or isinstance(row, (type, Dataset)):
-        return False
-    return not any(hasattr(row, interface) for interface in TABLE_INTERFACES)
+def _is_table(X: Any) -> bool:
+    """Return whether a dictionary or a dataclass instance is a table: some sparse matrices are."""
+    if isinstance(X, Dataset) or scipy.sparse.issparse(X):
+        return True
+    return any(hasattr(X, interface) for interface in TABLE_INTERFACES)
 
 
 def _is_column(value: Any) -> bool:
