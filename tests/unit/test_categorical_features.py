@@ -33,6 +33,7 @@ def categories(features: Features) -> list[tuple[Any, ...] | None]:
 def matched(features: Features, X: Any, rule: Any = "missing") -> list[list[float | None]]:
     """Return columns as lists of numbers, None for NaN."""
     columns = features.match(X, "Model", rule)
+    columns = columns.T if isinstance(columns, np.ndarray) else columns  # few rows are a matrix
     return [[None if math.isnan(v) else v for v in column.tolist()] for column in columns]
 
 

@@ -3,6 +3,7 @@
 
 const Z_MAX = 4; // of LogitBoost's working response
 const NEGLIGIBLE = 1e-6; // a smaller share of the weight counts as 0
+const SMALLEST_SUM = 2 ** -60; // of AdaBoost's weights as they are
 
 /**
  * A step: the losses that it can have, why not the others, whether f starts at 0, `fit` (grows a
@@ -31,12 +32,15 @@ const STEPS = {
     text: "A classification tree is fitted with weights e^(−y f); all its leaves vote with ½ log((1 − err)/err).",
     refuses: (loss) => (loss === "exponential" ? "" : "it minimises the exponential loss"),
     fromZero: true,
-    fit: (boosting, bag) => growTree(boosting.table, new Gini(boosting.y, boosting.hessian), bag, boosting.leaves),
+    fit(boosting, bag) {
+      boosting.weights = rowWeights(boosting);
+      return growTree(boosting.table, new Gini(boosting.y, boosting.weights), bag, boosting.leaves);
+    },
     values(boosting, tree) {
       let [right, wrong, rows] = [0, 0, 0];
       for (const leaf of tree.leaves) {
         const sums = [0, 0];
-        for (const row of leaf.rows) sums[boosting.y[row]] += boosting.hessian[row];
+        for (const row of leaf.rows) sums[boosting.y[row]] += boosting.weights[row];
         leaf.vote = sums[1] > sums[0] ? 1 : -1;
         right += Math.max(...sums);
         wrong += Math.min(...sums);
@@ -77,6 +81,20 @@ const STEPS = {
     values: () => "",
   },
 };
+
+/** AdaBoost's weights e^(−y f). Tiny ones are multiplied by a constant, so that no digits are lost. */
+function rowWeights({ loss, y, score, hessian }) {
+  let [sum, smallest] = [0, Infinity];
+  for (let i = 0; i < y.length; i++) {
+    sum += hessian[i];
+    smallest = Math.min(smallest, y[i] ? score[i] : -score[i]);
+  }
+  if (sum >= SMALLEST_SUM) return hessian;
+  const shifted = score.map((f, i) => (y[i] ? f - smallest : f + smallest));
+  const out = { gradient: new Float64Array(y.length), hessian: new Float64Array(y.length) };
+  loss.derivatives(y, shifted, out);
+  return out.hessian;
+}
 
 /** Random numbers from 0 to 1; the same seed gives the same numbers (mulberry32). */
 function randomNumbers(seed) {
