@@ -137,7 +137,7 @@ def test_staged_predictions_accept_a_dictionary() -> None:
 @pytest.mark.parametrize("kind", [BaggingClassifier, BaggingRegressor])
 def test_bagging_is_not_fitted_to_dictionaries(kind: type) -> None:
     X = numbers()
-    with pytest.raises(TypeError, match=f"learner of {kind.__name__} reads X itself. Pass a data"):
+    with pytest.raises(TypeError, match=rf"that {kind.__name__} fits reads X itself\. Pass"):
         small(kind).fit(X.to_dict("records"), target(kind, X))
 
 
@@ -145,5 +145,5 @@ def test_a_learner_of_another_library_gets_a_frame_of_the_fit() -> None:
     X, y = numbers(), np.arange(60.0)
     model = StagewiseRegressor(learner=OtherLinearRegression(), n_estimators=3).fit(X, y)
     np.testing.assert_array_equal(model.predict(X.iloc[0].to_dict()), model.predict(X[:1]))
-    with pytest.raises(TypeError, match=r"StagewiseRegressor reads X itself\. Pass a data"):
+    with pytest.raises(TypeError, match=r"StagewiseRegressor fits reads X itself\. Pass a data"):
         model.fit(X.to_dict("records"), y)

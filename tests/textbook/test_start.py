@@ -325,6 +325,11 @@ def test_columns_reach_the_estimator_in_the_order_of_the_fit(table):
     model.fit(frame, y, X_val=turned, y_val=y)
     np.testing.assert_array_equal(model.predict(turned), model.predict(frame))
     assert model.predict(frame[:0]).shape == (0,)
+    rows = turned[:3].to_dict("records")
+    np.testing.assert_array_equal(model.predict(rows), model.predict(frame[:3]))
+    np.testing.assert_array_equal(model.predict(rows[0]), model.predict(frame[:1]))
+    with pytest.raises(TypeError, match=r"that GradientBoostingRegressor fits reads X itself"):
+        model.fit(frame.to_dict("records"), y)
 
 
 def test_one_class_needs_no_start():

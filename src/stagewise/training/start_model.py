@@ -10,17 +10,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import joblib
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import issparse
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
 from stagewise.errors import InvalidParameterError
 from stagewise.learners.estimator import weight_argument
 from stagewise.losses import Loss
+from stagewise.training.reading.passthrough import Header, PassthroughReader, UntouchedRows
 from stagewise.training.reading.row_set import RowSet
+from stagewise.training.reading.training_data import FitArguments, TrainingData
 
 __all__ = ["StartLearner", "StartModel"]
 
@@ -39,34 +38,35 @@ class StartModel:
         The loss of the boosted model.
     classes : array or None
         The class labels of the boosted model; None: regression.
-    names : tuple or None
-        The columns of the table that it was fitted to; None: they have no names.
+    header : Header
+        The columns of the table that it was fitted to.
     """
 
     estimator: Any
     loss: Loss
     classes: npt.NDArray[Any] | None
-    names: tuple[Any, ...] | None = None
+    header: Header
 
-    def scores(self, X: Any) -> Matrix:
+    def scores(self, X: Any, caller: str) -> Matrix:
+        """Return the scores of new rows; columns are matched by name.
+
+        `caller` is the name of the boosted model, for messages.
+        """
+        return self.scores_of(self.header.match(X, caller))
+
+    def scores_of(self, rows: UntouchedRows) -> Matrix:
         """Return F = link(prediction), shape (n_rows, n_outputs), in the units of the target."""
-        X = select_columns(plain_table(X), self.names)
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        if not n_rows:
-            return np.empty((0, self.loss.n_outputs))
-        predicted = self._predict(X)
-        if predicted.size != n_rows * (
-            self.loss.n_outputs if self.classes is None else len(self.classes)
-        ):
+        shape = rows.n_rows, self.loss.n_outputs
+        if not rows.n_rows:
+            return np.empty(shape)
+        predicted = self._predict(rows.X)
+        if predicted.size != rows.n_rows * (shape[1] if self.classes is None else self._n_classes):
             raise ValueError(
                 f"The estimator of 'init', {type(self.estimator).__name__}, predicts an array of "
-                f"shape {predicted.shape} for {n_rows} rows; expected a number for each row and "
-                "target."
+                f"shape {predicted.shape} for {rows.n_rows} rows; expected a number for each row "
+                "and target."
             )
-        scores = np.asarray(
-            self.loss.link(predicted.reshape(n_rows, -1) if predicted.ndim > 1 else predicted)
-        )
-        scores = scores.reshape(n_rows, self.loss.n_outputs)
+        scores = np.asarray(self.loss.link(predicted)).reshape(shape)
         if not np.isfinite(scores).all():
             row = int(np.argmin(np.isfinite(scores).all(axis=1)))
             raise ValueError(
@@ -85,6 +85,10 @@ class StartModel:
         estimator = self.estimator
         own = estimator.fingerprint() if hasattr(estimator, "fingerprint") else estimator
         return str(joblib.hash([of_rounds, own], hash_name="sha1"))
+
+    @property
+    def _n_classes(self) -> int:
+        return 0 if self.classes is None else len(self.classes)
 
     def _predict(self, X: Any) -> Matrix:
         if self.classes is None:
@@ -113,8 +117,10 @@ class StartLearner:
         whole numbers.
     loss, classes
         As of `StartModel`.
-    X, X_val : table
-        The arguments of `fit`.
+    header : Header
+        The columns of X.
+    table, valid : UntouchedRows, UntouchedRows or None
+        X and X_val.
     columns : object
         The columns of X in a `RowSet`; those of X_val are other ones.
     fitted : StartModel or None
@@ -124,19 +130,42 @@ class StartLearner:
     estimator: Any
     loss: Loss
     classes: npt.NDArray[Any] | None
-    X: Any
-    X_val: Any
+    header: Header
+    table: UntouchedRows
+    valid: UntouchedRows | None
     columns: Any
-    fitted: StartModel | None = None
+    fitted: StartModel | None
+
+    @classmethod
+    def of(
+        cls,
+        estimator: Any,
+        loss: Loss,
+        data: TrainingData,
+        arguments: FitArguments,
+        caller: str,
+        fitted: StartModel | None,
+    ) -> StartLearner:
+        """Return the estimator with the rows of a fit; `caller` fits it, for messages."""
+        if fitted is None:
+            table = PassthroughReader(caller).read(arguments.X)
+            assert table.header is not None
+            header = table.header
+        else:
+            header = fitted.header
+            table = header.match(arguments.X, caller)
+        valid = None if arguments.X_val is None else header.match(arguments.X_val, caller)
+        columns = data.train.columns
+        return cls(estimator, loss, data.classes, header, table, valid, columns, fitted)
 
     def fit(self, rows: RowSet) -> StartModel:
         """Return the model of some training rows."""
         if self.fitted is not None:
             return self.fitted
         y = rows.y if self.classes is None else self.classes[rows.y]
-        fitted, table = clone(self.estimator), self._table(rows)
-        fitted.fit(table, y, **self._weights(rows))
-        return StartModel(fitted, self.loss, self.classes, column_names(table))
+        fitted = clone(self.estimator)
+        fitted.fit(self._rows(rows).X, y, **self._weights(rows))
+        return StartModel(fitted, self.loss, self.classes, self.header)
 
     def _weights(self, rows: RowSet) -> dict[str, Any]:
         """Return the argument of `fit` with the weights of the rows, if they have any."""
@@ -153,35 +182,10 @@ class StartLearner:
 
     def scores(self, model: StartModel, rows: RowSet) -> Matrix:
         """Return the scores of rows before the first round, shape (n_rows, n_outputs)."""
-        return model.scores(self._table(rows))
+        return model.scores_of(self._rows(rows))
 
-    def _table(self, rows: RowSet) -> Any:
+    def _rows(self, rows: RowSet) -> UntouchedRows:
         """Return rows as they were passed to `fit`."""
-        X = plain_table(self.X if rows.columns is self.columns else self.X_val)
-        return X if rows.rows is None else _safe_indexing(X, rows.rows.astype(np.intp))
-
-
-def plain_table(X: Any) -> Any:
-    """Return a table whose rows can be selected: sparse rows as CSR, Arrow streams as tables."""
-    if issparse(X):
-        return X.tocsr()
-    has_arrow = hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")
-    if has_arrow and not isinstance(nw.from_native(X, pass_through=True), nw.DataFrame):
-        import pyarrow as pa
-
-        return pa.table(X)
-    return X
-
-
-def column_names(X: Any) -> tuple[Any, ...] | None:
-    """Return the names of the columns of a data frame; None: X is none."""
-    names = getattr(X, "column_names", getattr(X, "columns", None))
-    return None if names is None else tuple(names)
-
-
-def select_columns(X: Any, names: tuple[Any, ...] | None) -> Any:
-    """Return the columns of a data frame in the order of names."""
-    own = column_names(X)
-    if names is None or own is None or own == names or not set(names) <= set(own):
-        return X  # the estimator reports what is missing
-    return X.select(list(names)) if hasattr(X, "select") else X[list(names)]
+        table = self.table if rows.columns is self.columns else self.valid
+        assert table is not None
+        return table if rows.rows is None else table.take(rows.rows)

@@ -119,15 +119,8 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         init = params.get("init", "mean")
         if isinstance(init, (str, tuple)) or data.one_class:
             return None
-        return StartLearner(
-            init,
-            loss,
-            data.classes,
-            arguments.X,
-            arguments.X_val,
-            data.train.columns,
-            None if previous is None else self._start,
-        )
+        known = None if previous is None else self._start
+        return StartLearner.of(init, loss, data, arguments, type(self).__name__, known)
 
     def _dataset_check(
         self, params: dict[str, Any], hold_out: HoldOutSpec, *, has_validation: bool

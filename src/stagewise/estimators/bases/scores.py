@@ -62,7 +62,9 @@ class ModelScores:
 
     def _start_score(self, model: Any, X: Any) -> Any:
         """Return the scores that the estimator of `init` predicts, or 0."""
-        return 0.0 if self._start is None else self._start.scores(X) / model.scale
+        if self._start is None:
+            return 0.0
+        return self._start.scores(X, type(self).__name__) / model.scale
 
     def _score_values(self, model: Model, values: Any) -> Vector:
         """Return the scores F of rows that `_match` has read."""

@@ -147,9 +147,9 @@ class PassthroughReader:
         """Return the rows of X, with the description of its columns."""
         if are_records(X):
             raise TypeError(
-                f"X is a {type(X).__name__} of values with names, and the learner of {self.caller} "
-                "reads X itself. Pass a data frame to fit, for instance pandas.DataFrame(X); "
-                "predictions accept rows with names."
+                f"X is a {type(X).__name__} of values with names, and an estimator that "
+                f"{self.caller} fits reads X itself. Pass a data frame to fit, for instance "
+                "pandas.DataFrame(X); predictions accept rows with names."
             )
         frame, array = _open(X, self.caller, allow_empty=False)
         if frame is None:
