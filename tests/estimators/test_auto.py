@@ -133,8 +133,8 @@ def test_the_loss_of_the_leaderboard_is_that_of_the_held_out_rows(kind, fitted, 
 def test_the_leaderboard_is_a_table_and_a_plot(fitted):
     board = fitted[AutoRegressor].leaderboard_
     lines = repr(board).splitlines()
-    assert len(lines) == len(board) + 1
-    assert lines[0].split() == list(HEADINGS)
+    assert len(lines) == len(board) + 2
+    assert lines[1].split() == list(HEADINGS)
     assert board.records()[0]["name"] == "fitted model"
     plt = pytest.importorskip("matplotlib.pyplot")
     ax = board.plot()

@@ -203,6 +203,16 @@ def test_verbose_1_shows_a_bar_on_a_terminal(table, monkeypatch):
     assert "fitting" in screen.getvalue()
 
 
+def test_the_last_line_of_the_progress_has_the_reason_for_stopping(table, capsys):
+    model = quick(GradientBoostingRegressor, n_estimators=50, verbose=1)
+    model.set_params(callbacks=lambda progress: progress.round == 3)
+    model.fit(table.X, table.number)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-1].startswith("round 3/50")
+    assert "stopped: callback" in lines[-1]
+    assert sum("round 3/50" in line for line in lines) == 1
+
+
 def test_linear_leaves_of_several_targets_and_quantiles_are_refused():
     table = make_table(120)
     with pytest.raises(InvalidParameterError, match="is for one target; y has 3"):

@@ -199,7 +199,7 @@ class Monitor:
 
     def close(self) -> None:
         """End the progress display."""
-        self._display.close()
+        self._display.close(self.stop_reason)
 
     def end(self, reason: str) -> None:
         """Record why the method has no further round."""

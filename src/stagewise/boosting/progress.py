@@ -31,24 +31,34 @@ class ProgressDisplay:
         self._stream = stream
         self._bar: Any = None
         self._last_line = 0.0
+        self._last: Progress | None = None
+        self._printed = False
 
     def show(self, progress: Progress) -> None:
         """Show one round."""
         stream = self._stream if self._stream is not None else sys.stderr
         if self._verbose <= 0 or stream is None:  # programs without a console have no stderr
             return
+        self._last, self._printed = progress, False
         if self._verbose == 1 and stream.isatty() and self._show_bar(progress, stream):
             return
         now = time.monotonic()
         if self._verbose > 1 or now - self._last_line >= 1.0 or progress.round == progress.n_rounds:
-            self._last_line = now
+            self._last_line, self._printed = now, True
             print(self._line(progress), file=stream, flush=True)
 
-    def close(self) -> None:
-        """Remove the bar from the terminal."""
+    def close(self, reason: str = "") -> None:
+        """End the display; it stays, with the last round and the reason for an early end."""
+        last, self._last = self._last, None
+        if last is None:
+            return
+        end = self._line(last) + (f"  stopped: {reason}" if reason else "")
         if self._bar is not None:
+            self._bar.update(self._task, description=end)
             self._bar.stop()
             self._bar = None
+        elif (reason or not self._printed) and (stream := self._stream or sys.stderr) is not None:
+            print(end, file=stream, flush=True)
 
     def _line(self, p: Progress) -> str:
         text = f"round {p.round}/{p.n_rounds}"
@@ -73,13 +83,10 @@ class ProgressDisplay:
                 TextColumn("{task.description}"),
                 TimeRemainingColumn(),
                 console=Console(file=stream),
-                transient=True,
             )
             self._bar.start()
             self._task = self._bar.add_task("", total=progress.n_rounds)
         self._bar.update(self._task, completed=progress.round, description=self._line(progress))
-        if progress.round == progress.n_rounds:
-            self.close()
         return True
 
 

@@ -16,6 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from stagewise.display import format_value
+
 __all__ = ["Screen", "amount", "format_value"]
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -99,19 +101,6 @@ def _bar(length: float) -> str:
         return "#" * round(length)
     eighths = round(length * 8)
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
-
-
-def format_value(value: Any) -> str:
-    """Format a value: six significant digits, thousands separators for integers."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return "–" if math.isnan(value) else f"{value:.6g}"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {format_value(each)}" for name, each in value.items())
-    return "none" if value is None else str(value)
 
 
 def amount(count: int, noun: str) -> str:

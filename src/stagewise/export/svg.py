@@ -56,6 +56,9 @@ class Picture(str):
 
     __slots__ = ()
 
+    def __repr__(self) -> str:
+        return f"Picture of a tree: SVG text of {len(self):,} characters"
+
     def _repr_svg_(self) -> str:
         return str(self)
 

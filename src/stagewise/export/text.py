@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stagewise.display import Text
 from stagewise.export.formatting import (
     DIGITS,
     format_condition,
@@ -30,7 +31,7 @@ def export_text(
     X: Any = None,
     y: Any = None,
     sample_weight: Any = None,
-) -> str:
+) -> Text:
     """Return a tree as text, one line per node.
 
     Parameters
@@ -100,7 +101,7 @@ def export_text(
             filter(None, [format_weight(facts, node), format_statistics(node, digits)])
         )
         lines.append(f"{branch}{words}: {value} ({rows}){end}")
-    return "\n".join(lines)
+    return Text("\n".join(lines))
 
 
 def leaves_below(facts: TreeFacts, node: NodeFacts) -> int:

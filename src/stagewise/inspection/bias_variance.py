@@ -12,6 +12,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
 from stagewise.axes import new_axes
+from stagewise.display import Displayed, Summary, spread
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.inspection.plots import COLOURS
@@ -27,8 +28,8 @@ LEAST_PREDICTIONS = 2
 """The least number of predictions of a row, as a variance needs two."""
 
 
-@dataclass(frozen=True, eq=False)
-class BiasVariance:
+@dataclass(frozen=True, eq=False, repr=False)
+class BiasVariance(Displayed):
     """The parts of the expected error; error = bias + variance + noise.
 
     Attributes
@@ -59,6 +60,12 @@ class BiasVariance:
     def error(self) -> Vector:
         """The expected error of new targets at the test rows."""
         return np.asarray(self.bias + self.variance + self.noise)
+
+    def _summary(self) -> Summary:
+        table = self.table()
+        chosen = [table[i] for i in spread(len(table))]
+        title = f"Bias and variance of the {self.loss}, {self.n_repeats} training sets"
+        return Summary(title, rows=chosen, n_rows=len(table))
 
     def table(self) -> list[dict[str, Any]]:
         """Return one line per number of rounds."""

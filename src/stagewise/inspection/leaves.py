@@ -15,6 +15,7 @@ import numpy.typing as npt
 from stagewise.data.feature import Feature
 from stagewise.data.reading.datetimes import format_datetime_short
 from stagewise.data.reading.wide_integers import threshold_as_integer
+from stagewise.display import MOST_ROWS, Displayed, Summary
 from stagewise.inspection import memory_limits
 from stagewise.inspection.encoded_rows import EncodedRows
 from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
@@ -93,8 +94,8 @@ def _leaves(fitted: FittedModel, rows: EncodedRows) -> npt.NDArray[np.int32]:
 # ---- contributions -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Contributions:
+@dataclass(frozen=True, eq=False, repr=False)
+class Contributions(Displayed):
     """The contribution of every round to the scores of rows.
 
     Attributes
@@ -110,6 +111,14 @@ class Contributions:
     outputs: tuple[str, ...]
     base: Vector
     rounds: Vector
+
+    def _summary(self) -> Summary:
+        n, rounds, outputs = self.rounds.shape
+        facts = {
+            f"initial score {name}" if outputs > 1 else "initial score": float(value)
+            for name, value in zip(self.outputs[:MOST_ROWS], self.base, strict=False)
+        }
+        return Summary(f"Contributions of {rounds:,} rounds to the scores of {n:,} rows", facts)
 
     def scores(self) -> Vector:
         """Return the scores after every round, shape (n_rows, n_rounds, n_outputs)."""
@@ -209,8 +218,8 @@ class Path:
     linear_features: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class DecisionPath:
+@dataclass(frozen=True, eq=False, repr=False)
+class DecisionPath(Displayed):
     """The decision paths of one row in all trees, the largest deviations first.
 
     Attributes
@@ -227,6 +236,22 @@ class DecisionPath:
     paths: tuple[Path, ...]
     outputs: tuple[str, ...]
     score: Vector
+
+    def _summary(self) -> Summary:
+        rows = [
+            {
+                "tree": path.tree,
+                "rule": " and ".join(path.rule) or "always",
+                "value": path.value.tolist()[0] if path.value.size == 1 else path.value.tolist(),
+                "deviation": float(np.abs(path.deviation).max()),
+                "cover": path.cover,
+            }
+            for path in self.paths[:MOST_ROWS]
+        ]
+        scores = ", ".join(f"{s:.6g}" for s in self.score[:MOST_ROWS])
+        return Summary(
+            f"Decision paths of one row, score {scores}", rows=rows, n_rows=len(self.paths)
+        )
 
     def text(self, top: int | None = 5) -> str:
         """Return the first paths as text, one line per tree.

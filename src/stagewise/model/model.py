@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.features import Features
+from stagewise.display import Displayed, Summary
 from stagewise.linear.least_squares import LeastSquares
 from stagewise.losses import REGRESSION_LOSSES
 from stagewise.model.ensemble import Ensemble
@@ -32,7 +33,7 @@ _DECIDING = ("tree_start", "feature", "threshold", "missing_left", "left", "righ
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Model:
+class Model(Displayed):
     """A fitted model.
 
     Parameters
@@ -70,11 +71,15 @@ class Model:
     targets: tuple[str, ...] | None = None
     least_squares: LeastSquares | None = None
 
-    def __repr__(self) -> str:
-        return (
-            f"Model({self.task}, {self.loss}, {self.ensemble.n_features} features, "
-            f"{self.ensemble.n_outputs} outputs, {self.ensemble.n_rounds} rounds)"
-        )
+    def _summary(self) -> Summary:
+        ensemble = self.ensemble
+        facts = {
+            "features": ensemble.n_features,
+            "outputs": ensemble.n_outputs,
+            "rounds": ensemble.n_rounds,
+            "fingerprint": self.fingerprint()[:12],
+        }
+        return Summary(f"Model: {self.task}, {self.loss}", facts)
 
     def to_bytes(self, estimator: Mapping[str, Any] | None = None) -> bytes:
         """Return the model as the bytes of a model file."""

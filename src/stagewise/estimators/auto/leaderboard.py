@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.axes import new_axes
+from stagewise.display import Displayed, Summary
 
 __all__ = ["Leaderboard", "LeaderboardRow"]
 
@@ -52,7 +53,7 @@ class LeaderboardRow:
     seconds: float = field(default=math.nan, compare=False)
 
 
-class Leaderboard(Sequence[LeaderboardRow]):
+class Leaderboard(Displayed, Sequence[LeaderboardRow]):
     """The models of a search: the fitted model, then the configurations by weight and loss.
 
     Parameters
@@ -103,17 +104,9 @@ class Leaderboard(Sequence[LeaderboardRow]):
         """Return one dictionary for each row, as a data frame can be made of."""
         return [asdict(row) for row in self._rows]
 
-    def __repr__(self) -> str:
-        cells = [HEADINGS, *(_cells(row) for row in self._rows)]
-        widths = [max(len(line[j]) for line in cells) for j in range(len(HEADINGS))]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if j == 0 else cell.rjust(width)
-                for j, (cell, width) in enumerate(zip(line, widths, strict=True))
-            )
-            for line in cells
-        ]
-        return "\n".join(line.rstrip() for line in lines)
+    def _summary(self) -> Summary:
+        rows = [dict(zip(HEADINGS, _cells(row), strict=True)) for row in self._rows]
+        return Summary(f"Leaderboard of {len(self)} models", rows=rows, n_rows=len(self))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the differences of the losses to that of the fitted model; return the axes.
@@ -152,17 +145,17 @@ class Leaderboard(Sequence[LeaderboardRow]):
         return ax
 
 
-def _cells(row: LeaderboardRow) -> tuple[str, ...]:
-    unknown = np.isnan(row.loss)
+def _cells(row: LeaderboardRow) -> tuple[Any, ...]:
+    """Return the cells of a row, with the digits that matter."""
     return (
         row.name,
-        "" if unknown else f"{row.loss:.5g}",
-        "" if unknown else f"{row.difference:.3g}",
-        "" if unknown else f"{row.difference_error:.2g}",
-        f"{row.weight:.2g}",
-        str(row.folds),
-        str(row.rounds),
-        "" if math.isnan(row.seconds) else f"{row.seconds:.1f}",
+        float(f"{row.loss:.5g}"),
+        float(f"{row.difference:.3g}"),
+        float(f"{row.difference_error:.2g}"),
+        float(f"{row.weight:.2g}"),
+        row.folds,
+        row.rounds,
+        float(f"{row.seconds:.1f}"),
     )
 
 

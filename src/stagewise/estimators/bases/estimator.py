@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
+from stagewise.display import Summary
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import name_hint, nested_hint
 
@@ -14,6 +15,32 @@ __all__ = ["LibraryEstimator"]
 
 class LibraryEstimator(BaseEstimator):
     """Base class of all estimators."""
+
+    def _html_repr(self) -> str:
+        """Return scikit-learn's diagram, and of a fitted estimator a box with its facts."""
+        diagram: str = super()._html_repr()
+        facts = self._displayed_facts() if hasattr(self, "n_features_in_") else {}
+        return f"{diagram}{Summary('Fitted model', facts).html()}" if facts else diagram
+
+    def _displayed_facts(self) -> dict[str, Any]:
+        """Return the facts about a fit that a notebook shows."""
+        report = getattr(self, "fit_report_", {})
+        facts: dict[str, Any] = {}
+        if callable(recipe := getattr(self, "recipe", None)):
+            facts["recipe"] = recipe()
+        facts["features"] = self.n_features_in_
+        if hasattr(self, "n_iter_"):
+            facts["rounds"] = self.n_iter_
+        for name in ("train_loss_", "validation_loss_"):
+            losses = getattr(self, name, None)
+            if losses is not None and len(losses):
+                at = min(getattr(self, "n_iter_", len(losses)), len(losses)) - 1
+                facts[name.strip("_").replace("_", " ")] = float(losses[at])
+        if report.get("stop_reason"):
+            facts["stop reason"] = report["stop_reason"]
+        if callable(fingerprint := getattr(self, "fingerprint", None)):
+            facts["fingerprint"] = fingerprint()[:12]
+        return facts
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the duration of the fit: equal fits have equal pickles."""

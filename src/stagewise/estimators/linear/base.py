@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.bins import core_columns
+from stagewise.display import Text
 from stagewise.errors import InvalidParameterError, ModelFormatError
 from stagewise.estimators.bases.dataset_predictions import predicts_datasets
 from stagewise.estimators.bases.model_estimator import ModelEstimator
@@ -373,7 +374,7 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
         return self._fit_of().bic
 
     @suggests_arguments
-    def summary(self, *, confidence_level: float = 0.95) -> str:
+    def summary(self, *, confidence_level: float = 0.95) -> Text:
         """Return the coefficients, their tests and the quality of the fit as text."""
         level, fit = _check_level(confidence_level), self._fit_of()
         return summary_of(self._fitted(), fit, self.term_names_, level)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.axes import DOTS, LINE, new_axes
+from stagewise.display import Displayed, Summary
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.linear.coefficients import coefficient_values, select_names
 from stagewise.linear.joint_estimate import JointEstimate
@@ -23,7 +24,7 @@ POINTS = 361
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConfidenceSet:
+class ConfidenceSet(Displayed):
     """A confidence set of coefficients w, an ellipsoid: (w - ŵ)'V⁻¹(w - ŵ) ≤ radius².
 
     V = σ̂²(X'X)⁻¹ is the covariance of the estimates ŵ. The radius is chosen so that the set
@@ -49,12 +50,15 @@ class ConfidenceSet:
     radius: float
     _joint: JointEstimate
 
-    def __repr__(self) -> str:
-        centre = ", ".join(
-            f"{name}={value:.4g}"
-            for name, value in zip(self.term_names, self.estimate, strict=True)
-        )
-        return f"ConfidenceSet({self.confidence_level:g} around {centre})"
+    def _summary(self) -> Summary:
+        rows = [
+            {"coefficient": name, "estimate": value, "low": low, "high": high}
+            for name, value, (low, high) in zip(
+                self.term_names, self.estimate.tolist(), self.bounds().tolist(), strict=True
+            )
+        ]
+        title = f"{100 * self.confidence_level:g} % confidence set, radius {self.radius:.6g}"
+        return Summary(title, rows=rows)
 
     @property
     def estimate(self) -> Vector:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from stagewise.display import Text
 from stagewise.linear.design import Design
 from stagewise.linear.least_squares import LeastSquares
 from stagewise.model.model import Model
@@ -15,7 +16,7 @@ LONGEST_NAME = 40
 SMALLEST_P = 1e-16
 
 
-def summary_of(model: Model, fit: LeastSquares, terms: Sequence[str], level: float) -> str:
+def summary_of(model: Model, fit: LeastSquares, terms: Sequence[str], level: float) -> Text:
     """Return the coefficients with their tests, and the quality of the fit.
 
     Parameters
@@ -40,7 +41,7 @@ def summary_of(model: Model, fit: LeastSquares, terms: Sequence[str], level: flo
     if baselines:
         listed = ", ".join(f"{name}={level}" for name, level in baselines.items())
         lines += ["", f"baselines, whose coefficient is 0: {listed}"]
-    return "\n".join(lines)
+    return Text("\n".join(lines))
 
 
 def _slopes(fit: LeastSquares) -> str:

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.display import Displayed, Summary
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.dependence.arguments import check_order
-from stagewise.inspection.dependence.grid import MAX_POINTS, Grid, make_grids
+from stagewise.inspection.dependence.grid import MAX_POINTS, Grid, grid_summary, make_grids
 from stagewise.inspection.dependence.partial_dependence import RESPONSES
 from stagewise.inspection.fitted_model import FittedModel, Response, Vector, check_argument
 from stagewise.inspection.plots import (
@@ -36,8 +37,8 @@ __all__ = ["AccumulatedEffects", "accumulated_effects"]
 Places = npt.NDArray[np.intp]
 
 
-@dataclass(frozen=True, eq=False)
-class AccumulatedEffects:
+@dataclass(frozen=True, eq=False, repr=False)
+class AccumulatedEffects(Displayed):
     """The effect of one feature, or the interaction effect of two.
 
     Attributes
@@ -66,6 +67,10 @@ class AccumulatedEffects:
     def features(self) -> tuple[str, ...]:
         """The names of the features."""
         return tuple(grid.name for grid in self.grids)
+
+    def _summary(self) -> Summary:
+        title = f"Accumulated local effects of {' × '.join(self.features)} ({self.response})"
+        return grid_summary(title, self.grids, self.outputs, self.effect)
 
     def table(self) -> list[dict[str, Any]]:
         """Return one row per point and output."""

@@ -23,6 +23,7 @@ from stagewise.data.reading.datetimes import (
     parse_datetime,
 )
 from stagewise.data.reading.wide_integers import ranks
+from stagewise.display import Summary, spread
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
 from stagewise.inspection.quantiles import weighted_quantiles
@@ -30,10 +31,12 @@ from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 from stagewise.validation.rules import Number
 
-__all__ = ["MAX_POINTS", "Grid", "make_grids", "quantile_points"]
+__all__ = ["MAX_POINTS", "Grid", "grid_summary", "make_grids", "quantile_points"]
 
 DIGITS = 6
 """The number of significant digits of durations and times of day."""
+MOST_OUTPUTS = 8
+"""The largest number of outputs whose range is displayed."""
 MAX_POINTS = 10**5
 """The maximum number of grid points; for two features, of pairs of points."""
 
@@ -299,3 +302,32 @@ def _between_thresholds(fitted: FittedModel, place: int, n: int) -> Vector:
     ends = (cuts[-1] - cuts[0]) / 20 or max(1.0, abs(cuts[0]) / 20)
     points = np.concatenate([[cuts[0] - ends], (cuts[1:] + cuts[:-1]) / 2, [cuts[-1] + ends]])
     return points[np.unique(np.linspace(0, len(points) - 1, n).round().astype(np.intp))]
+
+
+def grid_summary(
+    title: str,
+    grids: Sequence[Grid],
+    outputs: Sequence[str],
+    values: Vector,
+    facts: Mapping[str, Any] | None = None,
+) -> Summary:
+    """Return the summary of a curve, or of the range of a surface, over grids."""
+    ends = {
+        f"range of {output}" if len(outputs) > 1 else "range": _range(values[..., k])
+        for k, output in enumerate(outputs[:MOST_OUTPUTS])
+    }
+    known = {**(facts or {}), **ends}
+    if len(grids) > 1:
+        sizes = " × ".join(f"{len(grid.codes):,}" for grid in grids)
+        return Summary(title, {**known, "grid": f"{sizes} points"})
+    grid = grids[0]
+    labels = grid.formatted
+    rows = [
+        {grid.name: labels[i]} | {output: float(values[i, k]) for k, output in enumerate(outputs)}
+        for i in spread(len(labels))
+    ]
+    return Summary(title, known, rows, len(labels))
+
+
+def _range(values: Vector) -> str:
+    return f"{values.min():.6g} to {values.max():.6g}" if values.size else "none"

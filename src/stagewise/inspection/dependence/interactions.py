@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from stagewise.display import Displayed, Summary
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.dependence.partial_dependence import brute_score, recursion_score
 from stagewise.inspection.dependence.traversal import Traversal
@@ -31,8 +32,8 @@ MAX_FEATURES = 8
 METHODS = OneOf(("recursion", "brute"))
 
 
-@dataclass(frozen=True, eq=False)
-class Interactions:
+@dataclass(frozen=True, eq=False, repr=False)
+class Interactions(Displayed):
     """Friedman's H of features, pairs or triples of features.
 
     Attributes
@@ -55,6 +56,12 @@ class Interactions:
     outputs: tuple[str, ...]
     h: Vector
     strength: Vector
+
+    def _summary(self) -> Summary:
+        table = self.table()
+        if len(self.outputs) == 1:
+            table = [{k: v for k, v in row.items() if k != "output"} for row in table]
+        return Summary(f"Interactions of order {self.order}, Friedman's H", rows=table, bars="h")
 
     def table(self) -> list[dict[str, Any]]:
         """Return one row per set of features and output, the largest H first."""

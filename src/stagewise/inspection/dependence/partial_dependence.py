@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from stagewise._native import Columns
+from stagewise.display import Displayed, Summary
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.dependence.arguments import check_order
-from stagewise.inspection.dependence.grid import Grid, make_grids
+from stagewise.inspection.dependence.grid import Grid, grid_summary, make_grids
 from stagewise.inspection.dependence.traversal import Traversal
 from stagewise.inspection.encoded_rows import sample_rows
 from stagewise.inspection.fitted_model import FittedModel, Response, Vector, check_argument
@@ -48,8 +49,8 @@ CELLS_AT_ONCE = 2**22
 """The same limit in cells: for wide tables fewer rows are predicted at once."""
 
 
-@dataclass(frozen=True, eq=False)
-class Dependence:
+@dataclass(frozen=True, eq=False, repr=False)
+class Dependence(Displayed):
     """The partial dependence on one or two features.
 
     Attributes
@@ -79,6 +80,13 @@ class Dependence:
     def features(self) -> tuple[str, ...]:
         """The names of the features."""
         return tuple(grid.name for grid in self.grids)
+
+    def _summary(self) -> Summary:
+        names = " × ".join(self.features)
+        title = f"Partial dependence on {names} ({self.response}, {self.method})"
+        n_curves = 0 if self.individual is None else len(self.individual)
+        facts = {"curves of rows": n_curves} if n_curves else {}
+        return grid_summary(title, self.grids, self.outputs, self.mean, facts)
 
     def centred(self, at: int = 0) -> Dependence:
         """Return the curves, each minus its own value at one grid point.

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from stagewise.display import Lines
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.forest import BaseForest
 from stagewise.inspection.fitted_model import FittedModel, Vector
@@ -144,7 +145,7 @@ def importance_table(
         )
     given = {"X": X, "y": y, "sample_weight": sample_weight}
     _refuse_unused(given, kinds)
-    rows: list[dict[str, Any]] = []
+    rows = Lines()
     for kind, rule in zip(kinds, rules, strict=True):
         rows += _tidy(_measure(estimator, kind, rule, given))
     return rows

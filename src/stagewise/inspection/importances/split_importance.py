@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from stagewise.display import MOST_ROWS, Displayed, Summary
 from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
 from stagewise.inspection.plots import plot_bars
 from stagewise.model.model import Model
@@ -23,8 +24,8 @@ from stagewise.validation.rules import Number
 __all__ = ["KINDS", "Importance", "split_importance"]
 
 
-@dataclass(frozen=True, eq=False)
-class Importance:
+@dataclass(frozen=True, eq=False, repr=False)
+class Importance(Displayed):
     """The importance of each feature, or group of features.
 
     Attributes
@@ -65,6 +66,12 @@ class Importance:
     def order(self) -> list[int]:
         """The indices of the features, the most important first."""
         return [int(j) for j in np.argsort(-self.value, kind="stable")]
+
+    def _summary(self) -> Summary:
+        title = f"Importance by {self.kind} ({self.unit})"
+        n = len(self.features)
+        rows = self.table(MOST_ROWS) if n else []
+        return Summary(title, rows=rows, n_rows=n, bars="importance")
 
     def table(self, top: int | None = None) -> list[dict[str, Any]]:
         """Return one row per feature, the most important first.
@@ -108,12 +115,6 @@ class Importance:
             limits = np.stack([self.low[chosen], self.high[chosen]])
         names = [self.features[j] for j in chosen]
         return plot_bars(names, self.value[chosen], limits, f"{self.kind} ({self.unit})", ax)
-
-    def __str__(self) -> str:
-        lines = [f"Importance by {self.kind} ({self.unit})"]
-        width = max(map(len, self.features))
-        lines += [f"  {row['feature']:<{width}}  {row['importance']:.6g}" for row in self.table(20)]
-        return "\n".join(lines)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from stagewise.display import Displayed, Summary, spread
 from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.inspection.quality.plots import plot_calibration
 from stagewise.inspection.quality.predictions import Predictions
@@ -21,8 +22,8 @@ from stagewise.validation.rules import Number
 __all__ = ["Calibration", "calibration"]
 
 
-@dataclass(frozen=True, eq=False)
-class Calibration:
+@dataclass(frozen=True, eq=False, repr=False)
+class Calibration(Displayed):
     """Mean predicted probability and observed share in each bin.
 
     Attributes
@@ -71,6 +72,11 @@ class Calibration:
         predicted, observed = p / total, own / total
         low, high = _wilson(observed, total**2 / squares, share)
         return cls(predictions.names[place], predicted, observed, low, high, total * largest)
+
+    def _summary(self) -> Summary:
+        table = self.table()
+        title = f"Calibration of the class {self.pos_label}, expected error {self.error:.4g}"
+        return Summary(title, rows=[table[i] for i in spread(len(table))], n_rows=len(table))
 
     @property
     def error(self) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.display import MOST_ROWS, Displayed, Summary
 from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.inspection.quality.plots import plot_confusion
 from stagewise.inspection.quality.predictions import Predictions
@@ -17,10 +18,12 @@ from stagewise.validation.rules import OneOf
 __all__ = ["ConfusionMatrix", "confusion_matrix"]
 
 NORMALIZE = OneOf((None, "true", "pred"))
+MOST_CLASSES = 10
+"""With more classes, a table of the classes is displayed instead of the matrix."""
 
 
-@dataclass(frozen=True, eq=False)
-class ConfusionMatrix:
+@dataclass(frozen=True, eq=False, repr=False)
+class ConfusionMatrix(Displayed):
     """A confusion matrix.
 
     Attributes
@@ -48,6 +51,19 @@ class ConfusionMatrix:
         )
         rows = np.bincount(predictions.y, minlength=n)
         return cls(predictions.classes, cells.reshape(n, n).astype(np.float64), rows)
+
+    def _summary(self) -> Summary:
+        n = len(self.classes)
+        share = float(np.trace(self.counts) / total) if (total := self.counts.sum()) else np.nan
+        title = f"Confusion matrix of {int(self.rows.sum()):,} rows, accuracy {share:.6g}"
+        if n > MOST_CLASSES:
+            return Summary(title, rows=self.by_class()[:MOST_ROWS], n_rows=n)
+        rows = [
+            {"true \\ predicted": str(label)}
+            | {f"{name}": float(c) for name, c in zip(self.classes, line, strict=True)}
+            for label, line in zip(self.classes, self.counts, strict=True)
+        ]
+        return Summary(title, rows=rows)
 
     def normalized(self, normalize: str | None) -> Vector:
         """Return counts, or shares of each true or predicted class; 0 for a class without rows."""

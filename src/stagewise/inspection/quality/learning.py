@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from stagewise.bagging.base import BaseBagging
+from stagewise.display import Displayed, Summary, spread
 from stagewise.estimators.auto.base import BaseAuto
 from stagewise.estimators.bases.forest import BaseForest
 from stagewise.estimators.bases.scores import ModelScores
@@ -22,8 +23,8 @@ from stagewise.validation.arguments import suggests_arguments
 __all__ = ["LearningCurves", "learning_curves"]
 
 
-@dataclass(frozen=True, eq=False)
-class LearningCurves:
+@dataclass(frozen=True, eq=False, repr=False)
+class LearningCurves(Displayed):
     """The loss after each round of a fit.
 
     Attributes
@@ -56,6 +57,17 @@ class LearningCurves:
             "out-of-bag": self.out_of_bag,
         }
         return {name: curve for name, curve in names.items() if curve is not None}
+
+    def _summary(self) -> Summary:
+        table = self.table()
+        best = {
+            f"least {name} loss": f"{np.nanmin(c):.6g} after {int(np.nanargmin(c)) + 1} {self.unit}"
+            for name, c in self.curves.items()
+            if np.isfinite(c).any()
+        }
+        facts = {**best, "predictions use": f"{self.chosen:,} {self.unit}"}
+        chosen = [table[i] for i in spread(len(table), 8)]
+        return Summary(f"Learning curves ({self.loss})", facts, chosen, len(table))
 
     def table(self) -> list[dict[str, Any]]:
         """Return one row per round, with a column for each recorded curve."""

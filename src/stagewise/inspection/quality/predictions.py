@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data import check_weight, read_labels, read_target
+from stagewise.display import Displayed, Summary
 from stagewise.errors import InvalidParameterError
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
@@ -23,8 +24,8 @@ Vector = npt.NDArray[np.float64]
 MOST_SHOWN = 8
 
 
-@dataclass(frozen=True, eq=False)
-class Predictions:
+@dataclass(frozen=True, eq=False, repr=False)
+class Predictions(Displayed):
     """Predictions of an estimator beside the true targets.
 
     Attributes
@@ -46,6 +47,15 @@ class Predictions:
     y_pred: Vector
     classes: tuple[Any, ...] | None
     weight: Vector
+
+    def _summary(self) -> Summary:
+        facts: dict[str, Any] = {"rows": len(self.y), "sum of weights": float(self.weight.sum())}
+        if self.classes is None:
+            facts["mean of y"] = float(np.average(self.y, weights=self.weight))
+            facts["mean prediction"] = float(np.average(self.y_pred, weights=self.weight))
+        else:
+            facts["classes"] = ", ".join(self.names[:MOST_SHOWN])
+        return Summary(f"Predictions of a {self.task}", facts)
 
     @classmethod
     def of(cls, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Predictions:

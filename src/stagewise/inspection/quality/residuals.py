@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from stagewise.display import Displayed, Summary
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.inspection.quality.plots import plot_residuals
@@ -23,8 +24,8 @@ SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 QUARTILES = (0.25, 0.5, 0.75)
 
 
-@dataclass(frozen=True, eq=False)
-class Residuals:
+@dataclass(frozen=True, eq=False, repr=False)
+class Residuals(Displayed):
     """Predictions, true targets and residuals of a regression.
 
     Attributes
@@ -50,6 +51,18 @@ class Residuals:
             predictions.y - predictions.y_pred,
             predictions.weight,
         )
+
+    def _summary(self) -> Summary:
+        kept = self.weight > 0
+        r, w = self.residual[kept], self.weight[kept]
+        facts = {
+            "mean": float(np.average(r, weights=w)),
+            "root mean square": float(np.sqrt(np.average(r**2, weights=w))),
+        }
+        ends = self.quantiles(SHARES).tolist()
+        row = {f"{100 * share:g} %": end for share, end in zip(SHARES, ends, strict=True)}
+        title = f"Residuals of {len(r):,} rows, observed - predicted; quantiles"
+        return Summary(title, facts, [row])
 
     def quantiles(self, shares: Any = SHARES) -> Vector:
         """Return weighted quantiles of the residuals."""

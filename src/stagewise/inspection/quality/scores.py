@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from stagewise.display import Displayed, Summary
 from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.inspection.quality.metrics import Metric, metrics_of
 from stagewise.inspection.quality.plots import plot_intervals
@@ -28,8 +29,8 @@ MOST_WORK = 20_000_000
 """Rows × resamples × passes; beyond this the limits use the normal approximation."""
 
 
-@dataclass(frozen=True)
-class Score:
+@dataclass(frozen=True, repr=False)
+class Score(Displayed):
     """One score with its confidence limits.
 
     Attributes
@@ -54,9 +55,13 @@ class Score:
     larger_is_better: bool
     reason: str = ""
 
+    def _summary(self) -> Summary:
+        limits = f" [{self.low:.6g}, {self.high:.6g}]" if np.isfinite(self.low) else ""
+        return Summary(f"{self.label} {self.value:.6g}{limits}", note=self.reason)
 
-@dataclass(frozen=True)
-class Scores:
+
+@dataclass(frozen=True, repr=False)
+class Scores(Displayed):
     """The scores of a model on some rows.
 
     Attributes
@@ -119,6 +124,15 @@ class Scores:
             f"{name!r} is not a score; the scores are {', '.join(s.name for s in self.scores)}"
         )
 
+    def _summary(self) -> Summary:
+        level = f"{self.confidence_level:.0%} confidence limits"
+        rows = [
+            {"score": s.label, "value": s.value, "low": s.low, "high": s.high}
+            | ({"reason": s.reason} if s.reason else {})
+            for s in self.scores
+        ]
+        return Summary(f"Scores of {self.n_rows:,} rows, {level}", rows=rows)
+
     def table(self) -> list[dict[str, Any]]:
         """Return one row per score."""
         return [
@@ -141,14 +155,6 @@ class Scores:
         names = [s.label for s in self.scores]
         ends = np.array([[s.value, s.low, s.high] for s in self.scores])
         return plot_intervals(names, ends, ax)
-
-    def __str__(self) -> str:
-        lines = [f"Scores of {self.n_rows:,} rows, {self.confidence_level:.0%} confidence limits"]
-        lines += [
-            f"  {s.label:<9} {s.value:.6g}  [{s.low:.6g}, {s.high:.6g}]  {s.reason}"
-            for s in self.scores
-        ]
-        return "\n".join(line.rstrip() for line in lines)
 
 
 @suggests_arguments

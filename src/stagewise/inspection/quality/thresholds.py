@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from stagewise.display import MOST_ROWS, Displayed, Summary, spread
 from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.inspection.quality.plots import plot_tradeoff
 from stagewise.inspection.quality.predictions import Predictions
@@ -20,8 +21,8 @@ from stagewise.validation.rules import Number
 __all__ = ["CostCurve", "PrecisionRecall", "RocCurve", "Thresholds", "thresholds"]
 
 
-@dataclass(frozen=True, eq=False)
-class RocCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class RocCurve(Displayed):
     """The receiver operating characteristic (ROC) curve.
 
     Attributes
@@ -44,6 +45,12 @@ class RocCurve:
         """The area under the curve, by the trapezoidal rule."""
         return float(np.trapezoid(self.true_positive_rate, self.false_positive_rate))
 
+    def _summary(self) -> Summary:
+        title = f"ROC curve of the class {self.pos_label}, area {self.area:.6g}"
+        return _curve_summary(
+            title, self, ("threshold", "false_positive_rate", "true_positive_rate")
+        )
+
     def table(self) -> list[dict[str, float]]:
         """Return one row per threshold."""
         names = ("threshold", "false_positive_rate", "true_positive_rate")
@@ -57,8 +64,8 @@ class RocCurve:
         return plot_tradeoff(x, y, labels, title, ax, chance=np.array([0.0, 1.0]))
 
 
-@dataclass(frozen=True, eq=False)
-class PrecisionRecall:
+@dataclass(frozen=True, eq=False, repr=False)
+class PrecisionRecall(Displayed):
     """The precision-recall curve.
 
     Attributes
@@ -82,6 +89,10 @@ class PrecisionRecall:
         """Average precision: Σ_n (R_n - R_(n-1)) P_n, the area of steps without interpolation."""
         return float(np.diff(self.recall, prepend=0.0) @ self.precision)
 
+    def _summary(self) -> Summary:
+        title = f"Precision and recall of {self.pos_label}, average precision {self.average:.6g}"
+        return _curve_summary(title, self, ("threshold", "recall", "precision"))
+
     def table(self) -> list[dict[str, float]]:
         """Return one row per threshold."""
         return _rows({name: getattr(self, name) for name in ("threshold", "recall", "precision")})
@@ -95,8 +106,8 @@ class PrecisionRecall:
         return plot_tradeoff(x, y, labels, title, ax, chance=chance, steps="steps-pre")
 
 
-@dataclass(frozen=True, eq=False)
-class CostCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class CostCurve(Displayed):
     """The mean cost of errors by threshold.
 
     Attributes
@@ -130,6 +141,12 @@ class CostCurve:
         """The lowest cost."""
         return float(self.cost[self.best])
 
+    def _summary(self) -> Summary:
+        title = (
+            f"Costs of {self.pos_label}, lowest {self.best_cost:.6g} at {self.best_threshold:.4g}"
+        )
+        return _curve_summary(title, self, ("threshold", "cost"))
+
     def table(self) -> list[dict[str, float]]:
         """Return one row per threshold."""
         return _rows({"threshold": self.threshold, "cost": self.cost})
@@ -144,8 +161,8 @@ class CostCurve:
         return plot_tradeoff(x, self.cost, labels, title, ax, mark=mark, steps="steps-post")
 
 
-@dataclass(frozen=True, eq=False)
-class Thresholds:
+@dataclass(frozen=True, eq=False, repr=False)
+class Thresholds(Displayed):
     """True and false positives by threshold.
 
     Attributes
@@ -190,6 +207,14 @@ class Thresholds:
             float(inside[-1]),
             float(outside[-1]),
         )
+
+    def _summary(self) -> Summary:
+        title = (
+            f"Thresholds of the class {self.pos_label}, AUC {self.roc().area:.6g}, average "
+            f"precision {self.precision_recall().average:.6g}"
+        )
+        few = self.thinned(MOST_ROWS)
+        return Summary(title, rows=few.table(), n_rows=len(self.threshold))
 
     def at(self, threshold: float) -> dict[str, float]:
         """Return the weights of true and false positives and negatives: tp, fp, fn and tn.
@@ -307,3 +332,10 @@ def thresholds(
 def _rows(columns: dict[str, Vector]) -> list[dict[str, float]]:
     each = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in each]
+
+
+def _curve_summary(title: str, curve: Any, names: tuple[str, ...]) -> Summary:
+    """Return some points of a curve."""
+    places = spread(len(curve.threshold))
+    rows = _rows({name: getattr(curve, name)[places] for name in names})
+    return Summary(title, rows=rows, n_rows=len(curve.threshold))

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.axes import DOTS, LINE, new_axes
+from stagewise.display import Displayed, Summary, spread
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.ada_boost import AdaBoostClassifier
 from stagewise.estimators.bases.model_access import fit_loss, predict_scores
@@ -26,8 +27,8 @@ from stagewise.validation.arguments import suggests_arguments
 __all__ = ["AdaBoostPath", "ada_boost_path"]
 
 
-@dataclass(frozen=True, eq=False)
-class AdaBoostPath:
+@dataclass(frozen=True, eq=False, repr=False)
+class AdaBoostPath(Displayed):
     """AdaBoost's quantities of every round m, for the rows that were passed.
 
     Attributes
@@ -70,6 +71,11 @@ class AdaBoostPath:
         an exponential loss below 1.
         """
         return np.asarray(np.cumprod(self.normalizers)) if self.n_classes == 2 else None
+
+    def _summary(self) -> Summary:
+        table, n_rows = self.table(), self.row_weights.shape[1]
+        title = f"AdaBoost, {len(table):,} rounds, {self.n_classes} classes, {n_rows:,} rows"
+        return Summary(title, rows=[table[i] for i in spread(len(table))], n_rows=len(table))
 
     def table(self) -> list[dict[str, Any]]:
         """Return one row per round."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from stagewise.axes import LINE, new_axes
+from stagewise.display import Displayed, Summary, spread
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.ada_boost import AdaBoostClassifier
 from stagewise.inspection.fitted_model import Vector, check_argument
@@ -31,7 +32,7 @@ LABELS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Margins:
+class Margins(Displayed):
     """The margins of rows after some rounds; a row is classified correctly if its margin is > 0.
 
     Attributes
@@ -48,9 +49,10 @@ class Margins:
     rounds: tuple[int, ...]
     values: Vector
 
-    def __repr__(self) -> str:
-        n_rows = self.values.shape[1]
-        return f"Margins(kind={self.kind!r}, rounds={self.rounds}, {n_rows} rows)"
+    def _summary(self) -> Summary:
+        table = self.table()
+        title = f"Margins of {self.values.shape[1]:,} rows ({LABELS[self.kind]})"
+        return Summary(title, rows=[table[i] for i in spread(len(table))], n_rows=len(table))
 
     def table(self) -> list[dict[str, Any]]:
         """Return one line per number of rounds: the share of margins ≤ 0, and their quantiles."""

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from stagewise._native import Columns, Shap, Workers
 from stagewise.boosting.progress import ProgressLines
 from stagewise.data.reading.frame import open_frame
+from stagewise.display import MOST_ROWS, Displayed, Summary
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection import memory_limits
 from stagewise.inspection.fitted_model import FittedModel
@@ -33,14 +34,16 @@ Kind = Literal["tree_path_dependent", "interventional"]
 KINDS: tuple[str, ...] = get_args(Kind)
 RENAMED = {"path": " Write kind='tree_path_dependent'."}
 
+MOST_BASES = 8
+"""The largest number of base values that are displayed."""
 TREE_BYTES = 2**28
 """The memory limit of the prepared trees of one pass."""
 WORK = 10**8
 """The size of a block of rows, in nodes × rows: a fraction of a second."""
 
 
-@dataclass(frozen=True, eq=False)
-class ShapValues(ShapPlots):
+@dataclass(frozen=True, eq=False, repr=False)
+class ShapValues(Displayed, ShapPlots):
     """Shapley values of features, row by row.
 
     ``base_values`` plus the sum of the ``values`` of a row is the model output of the row.
@@ -70,8 +73,25 @@ class ShapValues(ShapPlots):
     output_names: tuple[str, ...] | None
     data: Any
 
-    def __repr__(self) -> str:
-        return f"ShapValues(shape {self.values.shape}, base {self.base_values.tolist()})"
+    def _summary(self) -> Summary:
+        shape = " × ".join(f"{n:,}" for n in self.values.shape)
+        names, outputs = self.feature_names, self.output_names
+        base = np.atleast_1d(self.base_values).tolist()
+        own = [""] if outputs is None else list(outputs)
+        facts = {
+            f"base value {name}".strip(): value
+            for name, value in zip(own[:MOST_BASES], base, strict=False)
+        }
+        if self.values.ndim - (outputs is not None) > 2:  # interactions
+            return Summary(f"Shapley interaction values, {shape}", facts)
+        each = self.values if outputs is not None else self.values[..., np.newaxis]
+        means = np.abs(each).mean(axis=(0, 2)) if len(each) else np.zeros(len(names))
+        order = np.argsort(-means, kind="stable")[:MOST_ROWS].tolist()
+        rows = [{"feature": names[j], "mean |value|": float(means[j])} for j in order]
+        title = (
+            f"Shapley values, {shape} (rows × features{'' if outputs is None else ' × outputs'})"
+        )
+        return Summary(title, facts, rows, len(names), bars="mean |value|")
 
     def as_shap(self) -> Any:
         """Return the values as `shap.Explanation`, for the plots of the package shap."""

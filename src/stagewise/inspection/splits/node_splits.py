@@ -11,6 +11,7 @@ import numpy.typing as npt
 from stagewise.axes import LINE, new_axes
 from stagewise.data.reading.datetimes import format_datetime_short
 from stagewise.data.reading.wide_integers import threshold_as_integer
+from stagewise.display import MOST_ROWS, Displayed, Summary
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.fitted_model import FittedModel, check_argument
 from stagewise.inspection.plots import COLOURS
@@ -29,7 +30,7 @@ SIDES = {LEFT: "left", RIGHT: "right"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NodeSplits:
+class NodeSplits(Displayed):
     """A node of a tree, and its candidate splits, the best first.
 
     Attributes
@@ -64,11 +65,11 @@ class NodeSplits:
     _candidates: Candidates
     _order: list[int]
 
-    def __repr__(self) -> str:
-        facts = ", ".join(f"{name}={value!r}" for name, value in self.totals.items())
-        return (
-            f"NodeSplits(tree={self.tree}, node={self.node}, n_rows={self.n_rows}, {facts}, "
-            f"{len(self.gain)} candidates)"
+    def _summary(self) -> Summary:
+        title = f"Node {self.node} of tree {self.tree}: {self.n_rows:,} rows"
+        rows = self.table(MOST_ROWS) if len(self.gain) else []
+        return Summary(
+            title, self.totals, rows, len(self.gain), note="candidate splits, best first"
         )
 
     def table(self, top: int | None = None) -> list[dict[str, Any]]:

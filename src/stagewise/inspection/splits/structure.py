@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.display import Displayed, Summary
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.splits.objectives import GradientObjective
 from stagewise.inspection.splits.tree_rows import TreeRows
@@ -19,7 +20,7 @@ Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StructureScore:
+class StructureScore(Displayed):
     """Obj*(q) = -½ Σ_j G_j² / (H_j + λ) + γ J of a partition of the rows into J regions.
 
     Attributes
@@ -40,9 +41,6 @@ class StructureScore:
     value: Vector
     leaf_cost: float
     _objective: GradientObjective
-
-    def __repr__(self) -> str:
-        return f"StructureScore(score={self.score:.6g}, {len(self.regions)} regions)"
 
     @property
     def score(self) -> float:
@@ -66,6 +64,10 @@ class StructureScore:
         sums = np.concatenate([self.gradient, self.hessian], axis=1)
         costs = self._objective.cost(sums, chosen.reshape(self.gradient.shape))
         return float(costs.sum()) + self.leaf_cost * len(self.regions)
+
+    def _summary(self) -> Summary:
+        title = f"Structure score {self.score:.6g}, {len(self.regions)} regions"
+        return Summary(title, rows=self.table())
 
     def table(self) -> list[dict[str, Any]]:
         """Return one row per region: its label, G, H, w* and its part of the score."""

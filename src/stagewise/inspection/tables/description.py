@@ -15,6 +15,7 @@ import numpy.typing as npt
 from stagewise.data.categories.categorical_features import CategoricalFeatures
 from stagewise.data.reading.sparse import SparseCells
 from stagewise.data.reading.table import Table, read_table
+from stagewise.display import MOST_ROWS, Displayed, Summary
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.tables.association import (
     correlation_matrix,
@@ -35,14 +36,16 @@ from stagewise.validation.parameters import nearest_name
 
 __all__ = ["Description", "describe", "describe_table"]
 
+MOST_HINTS = 6
+"""The largest number of hints that are displayed."""
 PAIRS = 20
 """The maximum number of correlated pairs of columns."""
 WEAKEST = 0.3
 """The smallest absolute rank correlation of a listed pair."""
 
 
-@dataclass(frozen=True, eq=False)
-class Description:
+@dataclass(frozen=True, eq=False, repr=False)
+class Description(Displayed):
     """The description of a table.
 
     Attributes
@@ -72,6 +75,17 @@ class Description:
     pairs: list[dict[str, Any]] = field(default_factory=list)
     hints: tuple[Hint, ...] = ()
     values: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict, repr=False)
+
+    def _summary(self) -> Summary:
+        title = f"{self.n_rows:,} rows, {len(self.columns)} columns"
+        names = ("column", "kind", "missing", "distinct", "min", "median", "max", "most_frequent")
+        rows = [
+            {name: profile.row()[name] for name in names} for profile in self.columns[:MOST_ROWS]
+        ]
+        facts = {f"hint {i}": hint.text for i, hint in enumerate(self.hints[:MOST_HINTS], start=1)}
+        left = len(self.hints) - len(facts)
+        note = f"{left} more hints: hints_text()" if left else ""
+        return Summary(title, facts, rows, len(self.columns), note=note)
 
     def table(self) -> list[dict[str, Any]]:
         """Return one row per column."""

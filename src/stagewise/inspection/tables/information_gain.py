@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from stagewise.data import CategoricalFeatures, Table, check_weight, read_labels, read_table
 from stagewise.data.reading.sparse import SparseCells
+from stagewise.display import Displayed, Summary
 from stagewise.inspection.fitted_model import check_argument
 from stagewise.trees.impurity import class_impurity
 from stagewise.validation.arguments import suggests_arguments
@@ -24,8 +25,8 @@ __all__ = ["InformationGain", "information_gain"]
 Vector = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class InformationGain:
+@dataclass(frozen=True, eq=False, repr=False)
+class InformationGain(Displayed):
     """The information gain of every feature of a table.
 
     Attributes
@@ -50,6 +51,10 @@ class InformationGain:
     gain: Vector
     split_information: Vector
     gain_ratio: Vector
+
+    def _summary(self) -> Summary:
+        title = f"Information gain; entropy of the classes {self.entropy:.6g}"
+        return Summary(title, rows=self.table(), bars="gain")
 
     def table(self) -> list[dict[str, Any]]:
         """Return one row per feature, the largest gain first.
