@@ -15,6 +15,9 @@ from stagewise.estimators.linear.stagewise_linear import StagewiseLinearRegresso
 from stagewise.estimators.linear.stepwise import StepwiseRegressor
 from stagewise.estimators.load import load
 from stagewise.estimators.logit_boost import GentleBoostClassifier, LogitBoostClassifier
+from stagewise.estimators.parameters.documentation import (
+    complete_docstrings as _complete_docstrings,
+)
 from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
 
 __all__ = [
@@ -43,3 +46,6 @@ __all__ = [
 def __dir__() -> list[str]:
     """Return the public names."""
     return sorted(__all__)
+
+
+_complete_docstrings({name: value for name, value in globals().items() if isinstance(value, type)})

@@ -64,6 +64,8 @@ class RandomForestClassifier(ForestClassifierMixin, BaseForest):
     early_stopping : bool, default=False
         Stop when `n_iter_no_change` more trees have not improved the out-of-bag loss (the loss of
         X_val, if it is passed to `fit`) by more than `tol`, and keep the best number of trees.
+    n_iter_no_change, tol
+        See `early_stopping`.
     eval_metric : None, str, callable or Metric, default=None
         The metric of the out-of-bag rows (of X_val) that replaces the loss for early stopping, such
         as "accuracy"; see `GradientBoostingRegressor`. `oob_metric_` has its history.
@@ -200,6 +202,8 @@ class RandomForestRegressor(ForestRegressorMixin, BaseForest):
     early_stopping : bool, default=False
         Stop when `n_iter_no_change` more trees have not improved the out-of-bag loss (the loss of
         X_val, if it is passed to `fit`) by more than `tol`, and keep the best number of trees.
+    n_iter_no_change, tol
+        See `early_stopping`.
     eval_metric : None, str, callable or Metric, default=None
         The metric of the out-of-bag rows (of X_val) that replaces the loss for early stopping, such
         as "mae"; see `GradientBoostingRegressor`. `oob_metric_` has its history.
