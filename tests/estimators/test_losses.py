@@ -7,7 +7,16 @@ import pytest
 
 import stagewise
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
-from stagewise.losses import REGRESSION_LOSSES, Huber, Loss, Multinomial, Quantile, Tweedie
+from stagewise.losses import (
+    REGRESSION_LOSSES,
+    Expectile,
+    Huber,
+    Loss,
+    Mape,
+    Multinomial,
+    Quantile,
+    Tweedie,
+)
 
 LOG_LINKS = ("poisson", "gamma", "tweedie")
 
@@ -119,6 +128,52 @@ def test_a_loss_object_equals_the_loss_by_name(loss, tmp_path):
     loaded = stagewise.load(tmp_path / "model.stgw").loss
     assert type(loaded) is type(loss)
     assert {name: getattr(loaded, name) for name in own} == own
+
+
+@pytest.mark.parametrize("loss", ["fair", "log_cosh", "expectile"])
+def test_a_target_times_a_plus_b_gives_predictions_times_a_plus_b(loss):
+    X, y, _ = numbers(loss, 600)
+    plain, moved = (
+        GradientBoostingRegressor(loss=loss, n_estimators=20).fit(X, target).predict(X)
+        for target in (y, 1e6 * y - 40.0)
+    )
+    np.testing.assert_allclose((moved + 40.0) / 1e6, plain, rtol=1e-4, atol=1e-4)
+
+
+def test_the_unit_of_the_target_does_not_matter_to_mape():
+    X, y, _ = numbers("gamma", 600)
+    plain, moved = (
+        GradientBoostingRegressor(loss="mape", n_estimators=20).fit(X, target).predict(X)
+        for target in (y, 1e6 * y)
+    )
+    np.testing.assert_allclose(moved / 1e6, plain, rtol=1e-6)
+
+
+def test_mape_is_smaller_than_with_absolute_error():
+    X, y, _ = numbers("gamma")
+    errors = {
+        loss: np.mean(
+            np.abs(y - GradientBoostingRegressor(loss=loss, n_estimators=60).fit(X, y).predict(X))
+            / y
+        )
+        for loss in ("mape", "absolute_error")
+    }
+    assert errors["mape"] < errors["absolute_error"]
+
+
+def test_mape_refuses_a_target_of_zero_unless_it_has_a_floor():
+    X, y, _ = numbers("gamma", 60)
+    y[7] = 0.0
+    with pytest.raises(ValueError, match=r"y is 0 at row 7 .*Mape\(floor"):
+        GradientBoostingRegressor(loss="mape", n_estimators=5).fit(X, y)
+    GradientBoostingRegressor(loss=Mape(floor=0.1), n_estimators=5).fit(X, y)
+
+
+def test_an_expectile_balances_the_weighted_residuals():
+    y = np.random.default_rng(0).normal(size=500)
+    constant = Expectile(0.8).best_constant(y, None)[0]
+    above, below = np.maximum(y - constant, 0).sum(), np.maximum(constant - y, 0).sum()
+    assert 0.8 * above == pytest.approx(0.2 * below)
 
 
 # ---- bad input ----------------------------------------------------------------------------------

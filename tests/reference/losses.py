@@ -116,3 +116,24 @@ def class_shares(y: npt.NDArray[Any], scores: Array) -> Derivatives:
     """½ Σ_k ([y = k] - F_k)²."""
     own = np.eye(scores.shape[1])[y]
     return ((own - scores) ** 2).sum(axis=1) / 2, scores - own, np.ones_like(scores)
+
+
+def fair(y: Array, F: Array, width: float) -> Derivatives:
+    a = np.abs(F - y)
+    value = width * a - width**2 * np.log((width + a) / width)
+    return value, width * (F - y) / (width + a), width / (width + a)
+
+
+def log_cosh(y: Array, F: Array, width: float) -> Derivatives:
+    t = (F - y) / width
+    return width**2 * np.log(np.cosh(t)), width * np.tanh(t), np.tanh(t) / t
+
+
+def expectile(y: Array, F: Array, level: float) -> Derivatives:
+    a = np.abs(level - (y <= F))
+    return a * (y - F) ** 2, 2 * a * (F - y), 2 * a
+
+
+def mape(y: Array, F: Array, floor: float) -> Derivatives:
+    unit = np.array([max(abs(one), floor) for one in y])
+    return np.abs(y - F) / unit, np.sign(F - y) / unit, 1 / unit

@@ -95,8 +95,10 @@ def _parabolas(given: StepInput, constant: GrownTerm) -> Gradients:
         share = width / (width + distance)
     else:
         share = width / np.maximum(width, distance) if width > 0 else np.ones_like(r)
+    own = given.loss.residual_weight(given.y, output)
+    factor = 1.0 if own is None else own / own.max()
     pairs = Gradients(len(r))
-    pairs.assign(given.workers, -share * r - lean, share, given.weight)
+    pairs.assign(given.workers, factor * (-share * r - lean), factor * share, given.weight)
     return given.bag.multiply(pairs, given.workers, given.weight, hessians=True)
 
 
@@ -110,7 +112,7 @@ def _quantiles(
     slopes = fitted.with_intercepts(np.zeros(len(fitted.node)), -unbounded, unbounded)
     without = constant.with_values(np.where(constant.tree.feature < 0, np.nan, 0.0))
     left = residual - learner.predictions(without.with_linear_leaves(slopes), given.source)
-    times, absent = given.bag.multiplier, np.isnan(left)
+    times, absent = given.quantile_times(output), np.isnan(left)
     if absent.any():  # rows that no linear model predicts
         counted = np.ones(len(left), np.float32) if times is None else times
         times, left = np.where(absent, np.float32(0), counted), np.where(absent, 0.0, left)

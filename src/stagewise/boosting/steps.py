@@ -91,6 +91,14 @@ class StepInput:
         own = self.bound.gradients(output)
         return self.bag.multiply(own, self.workers, self.weight, hessians=True)
 
+    def quantile_times(self, output: int) -> npt.NDArray[np.float32] | None:
+        """Return how often each row counts in a quantile of residuals, besides its weight."""
+        own = self.loss.residual_weight(self.y, output)
+        if own is None:
+            return self.bag.multiplier
+        times = own if self.bag.multiplier is None else own * self.bag.multiplier
+        return times.astype(np.float32)
+
     def row_weights(self) -> Gradients:
         """Return the row weights of the loss, times how often each row counts in this round."""
         own = self.bound.row_weights()
@@ -149,7 +157,7 @@ def region_optimum(max_step: float = 0.0) -> Step:
                 sums = learner.node_sums(term, given.derivatives(output))
                 return loss.region_optimum(sums.gradient[:, 0], sums.hessian)
             residual = loss.target(given.y, output) - given.score[:, output]
-            width, times = given.bound.delta_of(output), given.bag.multiplier
+            width, times = given.bound.delta_of(output), given.quantile_times(output)
             if width is None:
                 return learner.leaf_quantiles(value, residual, loss.leaf_quantile, times)
             return learner.leaf_huber_means(value, residual, width, times)

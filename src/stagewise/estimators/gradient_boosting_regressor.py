@@ -32,7 +32,8 @@ class GradientBoostingRegressor(
     Parameters
     ----------
     loss : str or Loss, default="squared_error"
-        The loss to minimise: "squared_error", "absolute_error", "huber" or "quantile"; for targets
+        The loss to minimise: "squared_error", "absolute_error", "huber", "fair", "log_cosh",
+        "quantile", "expectile" or "mape"; for targets
         that are never negative "poisson", "gamma" or "tweedie" (these predict e^F); or an object of
         `stagewise.losses`, such as `Tweedie(power=1.2)`, or derived from `Loss`.
     init : {"mean", "zero"}, float, sequence of floats or estimator, default="mean"

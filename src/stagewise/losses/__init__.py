@@ -13,7 +13,15 @@ from stagewise.losses.classification import (
 )
 from stagewise.losses.log_link import Gamma, Poisson, Tweedie
 from stagewise.losses.multi_target import MultiTargetLoss
-from stagewise.losses.regression import AbsoluteError, Huber, Quantile, SquaredError
+from stagewise.losses.regression import (
+    AbsoluteError,
+    Expectile,
+    Huber,
+    Mape,
+    Quantile,
+    SquaredError,
+)
+from stagewise.losses.robust import Fair, LogCosh
 
 __all__ = [
     "CLASSIFICATION_LOSSES",
@@ -23,11 +31,15 @@ __all__ = [
     "BoundLoss",
     "ClassExponential",
     "ClassSquaredError",
+    "Expectile",
     "Exponential",
+    "Fair",
     "Gamma",
     "Huber",
+    "LogCosh",
     "Logistic",
     "Loss",
+    "Mape",
     "MultiTargetLoss",
     "Multinomial",
     "Poisson",
@@ -39,7 +51,19 @@ __all__ = [
 REGRESSION_LOSSES: Mapping[str, type[Loss]] = MappingProxyType(
     {
         loss.name: loss
-        for loss in (SquaredError, AbsoluteError, Huber, Quantile, Poisson, Gamma, Tweedie)
+        for loss in (
+            SquaredError,
+            AbsoluteError,
+            Huber,
+            Fair,
+            LogCosh,
+            Quantile,
+            Expectile,
+            Mape,
+            Poisson,
+            Gamma,
+            Tweedie,
+        )
     }
 )
 

@@ -22,7 +22,7 @@ from stagewise.exact_sums import mean_rows, sum_rows
 from stagewise.losses.logarithm import MAX_STEP
 from stagewise.validation.equality import equal_values
 
-__all__ = ["BoundLoss", "Loss", "repeat_score", "squeeze_outputs"]
+__all__ = ["BoundLoss", "Loss", "NumpyBoundLoss", "repeat_score", "squeeze_outputs"]
 
 # Between these sums the core finds a power of two that keeps the digits of every gradient (see
 # largest_scale in native/core/fixed_point.hpp). Above the first it would overflow, and below the
@@ -242,6 +242,10 @@ class Loss(ABC):
         """Return the target of one output, for residuals; unless overridden, y itself."""
         return y
 
+    def residual_weight(self, y: npt.NDArray[Any], output: int) -> Vector | None:
+        """Return the factor of each row's weight in the `leaf_quantile`; None: 1."""
+        return None
+
     def link(self, mean: npt.NDArray[np.float64]) -> Matrix:
         """Return the scores of predictions: the inverse of `mean`, within ±MAX_STEP.
 
@@ -266,7 +270,7 @@ class Loss(ABC):
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
         """Return the loss bound to the rows of one fit."""
-        return _NumpyBoundLoss(self, workers, y, weight)
+        return NumpyBoundLoss(self, workers, y, weight)
 
 
 def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -276,7 +280,7 @@ def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return view
 
 
-class _NumpyBoundLoss(BoundLoss):
+class NumpyBoundLoss(BoundLoss):
     """The bound loss of a loss without a native kernel; it uses `Loss.derivatives`."""
 
     def __init__(
@@ -290,7 +294,7 @@ class _NumpyBoundLoss(BoundLoss):
     def evaluate(self, score: Matrix) -> float:
         self._n_evaluations += 1
         scores = _read_only(squeeze_outputs(score))
-        found: Any = self._loss.derivatives(self._y, scores)
+        found: Any = self._derivatives(scores)
         if not isinstance(found, (tuple, list)) or len(found) != 2:
             raise ValueError(
                 f"{type(self._loss).__name__}.derivatives returned {type(found).__name__}; "
@@ -304,13 +308,19 @@ class _NumpyBoundLoss(BoundLoss):
                 f"{type(self._loss).__name__}.derivatives returned a negative hessian "
                 f"({self._hessian.min():g}). Return a non-negative bound instead."
             )
-        losses = np.asarray(self._loss.loss(self._y, scores), dtype=np.float64)
+        losses = np.asarray(self._losses(scores), dtype=np.float64)
         if losses.shape != (len(scores),):
             raise ValueError(
                 f"{type(self._loss).__name__}.loss returned the shape {losses.shape}; expected "
                 f"{(len(scores),)}, the loss of every row."
             )
         return sum_rows(losses, self._weight)
+
+    def _derivatives(self, scores: Matrix) -> Any:
+        return self._loss.derivatives(self._y, scores)
+
+    def _losses(self, scores: Matrix) -> Any:
+        return self._loss.loss(self._y, scores)
 
     def _checked(self, values: Any, shape: tuple[int, ...], what: str) -> Matrix:
         array = np.asfortranarray(values, dtype=np.float64)

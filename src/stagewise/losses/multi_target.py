@@ -83,6 +83,9 @@ class MultiTargetLoss(Loss):
     def target(self, y: npt.NDArray[Any], output: int) -> npt.NDArray[Any]:
         return y[:, output]
 
+    def residual_weight(self, y: npt.NDArray[Any], output: int) -> Vector | None:
+        return self.one.residual_weight(y[:, output], 0)
+
     def check(self, y: npt.NDArray[Any]) -> None:
         for k in range(self.n_outputs):
             try:

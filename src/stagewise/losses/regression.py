@@ -10,13 +10,23 @@ import numpy.typing as npt
 
 from stagewise._native import Gradients, Workers, residual_quantile, weighted_quantile
 from stagewise.exact_sums import mean_rows
-from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
+from stagewise.losses.base import BoundLoss, Loss, Matrix, NumpyBoundLoss, Vector
 from stagewise.losses.kernel import KernelBoundLoss
 
-__all__ = ["AbsoluteError", "Huber", "Quantile", "SquaredError"]
+__all__ = [
+    "AbsoluteError",
+    "Expectile",
+    "Huber",
+    "Mape",
+    "Quantile",
+    "SquaredError",
+    "check_positive",
+]
 
 DEFAULT_QUANTILE = 0.9
 """The fraction of residuals with a squared loss in Huber's loss."""
+MAX_EXPECTILE_STEPS = 200
+"""Each step of the search for an expectile is a weighted mean; it ends when none moves."""
 
 
 class SquaredError(Loss):
@@ -148,7 +158,7 @@ class Huber(Loss):
 
     def __init__(self, quantile: float = DEFAULT_QUANTILE, delta: float | None = None) -> None:
         self.quantile = _check_fraction("quantile", quantile)
-        self.delta = None if delta is None else _check_positive("delta", delta)
+        self.delta = None if delta is None else check_positive("delta", delta)
         if delta is not None and quantile != DEFAULT_QUANTILE:
             raise ValueError(
                 f"Huber's δ is either a quantile of the residuals or fixed; got {quantile=!r} and "
@@ -211,7 +221,120 @@ class _HuberBoundLoss(KernelBoundLoss):
         return super().evaluate(score)
 
 
-def _check_positive(name: str, value: Any) -> float:
+class Expectile(Loss):
+    """Squared error with different weights on each side (Newey & Powell 1987).
+
+    Domain: y any finite number. Link: identity.
+
+        L(y, F) = a (y - F)²,  a = level if y > F, else 1 - level        ∂L/∂F = 2 a (F - y)
+
+    Hessian: exact, 2 a. The best constant is the expectile of y; level=0.5 is half the squared
+    error, and the mean.
+
+    Parameters
+    ----------
+    level : float, default=0.5
+        Between 0 and 1; above 0.5, underestimation costs more.
+    """
+
+    name = "expectile"
+    parameter_names = ("level",)
+    degree = 2
+
+    def __init__(self, level: float = 0.5) -> None:
+        self.level = _check_fraction("level", level)
+        self.hessian_bound = 2.0 * max(self.level, 1.0 - self.level)
+
+    def _factor(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
+        return np.where(y > score, self.level, 1.0 - self.level)
+
+    def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
+        return np.asarray(self._factor(y, score) * (y - score) ** 2)
+
+    def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
+        hessian = 2.0 * self._factor(y, score)
+        return hessian * (score - y), hessian
+
+    def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
+        """Return the expectile: the mean with the weights that it defines, by fixed-point steps."""
+        found = mean_rows(y, weight)
+        own = np.ones(len(y)) if weight is None else weight
+        for _ in range(MAX_EXPECTILE_STEPS):
+            before, found = found, mean_rows(y, own * self._factor(y, np.full(len(y), found)))
+            if found == before:
+                break
+        return np.array([found])
+
+
+class Mape(Loss):
+    """The absolute percentage error: the absolute error in units of the target.
+
+    Domain: y any finite number except 0, unless `floor` is given. Link: identity.
+
+        L(y, F) = |y - F| / m,  m = max(|y|, floor)        ∂L/∂F = sign(F - y) / m
+
+    Hessian: 1 / m is used, since the second derivative is 0 almost everywhere. For a tree,
+    gradients and hessians are multiplied by the harmonic mean of m, so that the unit of y does not
+    matter. The value of a leaf is the median of its residuals with the weights 1 / m.
+
+    Parameters
+    ----------
+    floor : float or None, default=None
+        The smallest divisor, in units of y. None: a target of 0 is an error.
+    """
+
+    name = "mape"
+    parameter_names = ("floor",)
+    leaf_quantile = 0.5
+
+    def __init__(self, floor: float | None = None) -> None:
+        self.floor = None if floor is None else check_positive("floor", floor)
+
+    def _divisor(self, y: npt.NDArray[Any]) -> Vector:
+        return np.asarray(np.maximum(np.abs(y), self.floor or 0.0))
+
+    def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
+        return np.asarray(np.abs(y - score) / self._divisor(y))
+
+    def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
+        divisor = self._divisor(y)
+        return np.sign(score - y) / divisor, 1.0 / divisor
+
+    def residual_weight(self, y: npt.NDArray[Any], output: int) -> Vector:
+        divisor = self._divisor(y)
+        return np.asarray(divisor.min() / divisor)
+
+    def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
+        own = self.residual_weight(y, 0)
+        own = own if weight is None else own * weight
+        return np.array([weighted_quantile(np.ascontiguousarray(y), own, 0.5)])
+
+    def check(self, y: npt.NDArray[Any]) -> None:
+        zero = y == 0.0
+        if self.floor is None and zero.any():
+            raise ValueError(
+                f"The mape loss divides by y, but y is 0 at row {int(np.argmax(zero))} (the first "
+                f"of {int(zero.sum())} such rows). Use loss=stagewise.losses.Mape(floor=...) with "
+                "a smallest divisor in units of y, or 'absolute_error'."
+            )
+
+    def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
+        return _MapeBoundLoss(self, workers, y, weight)
+
+
+class _MapeBoundLoss(NumpyBoundLoss):
+    """Gradients and hessians with the mean hessian 1, so that penalties have no unit of y."""
+
+    _loss: Mape
+
+    def _derivatives(self, scores: Matrix) -> Any:
+        gradient, hessian = self._loss.derivatives(self._y, scores)
+        unit = mean_rows(hessian, self._weight)
+        return gradient / unit, hessian / unit
+
+
+def check_positive(name: str, value: Any) -> float:
+    """Return a parameter as a float, or raise ValueError unless it is a positive number."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not is_number or not 0.0 < value < np.inf:
         raise ValueError(f"{name} must be a positive number; got {value!r}.")
