@@ -264,6 +264,17 @@ seed_, fit_report_
         return self._combined(X)
 
     @predicts_datasets
+    def predict_log_proba(self, X: Any) -> Vector:
+        """Return the logarithm of `predict_proba`; -inf where a probability is 0."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    @property
+    def n_classes_(self) -> int:
+        """The number of classes."""
+        return len(self.classes_)
+
+    @predicts_datasets
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the class with the largest probability; of equal ones, the first."""
         return self._largest(self._combined(X))

@@ -78,6 +78,8 @@ verbose, callbacks, class_weight
     oob_prediction_ : array
         The out-of-bag predictions of the training rows, as probabilities; NaN for rows that are in
         every bag.
+    oob_decision_function_ : array of shape (n_rows, n_classes)
+        The same, by scikit-learn's name.
     oob_score_ : float
         Their accuracy.
     estimators_ : list of decision trees

@@ -68,6 +68,19 @@ class ClassifierPredictions(ClassifierMixin):
         return self._predict_scores(model, self._score(X))
 
     @predicts_datasets
+    def predict_log_proba(self, X: Any) -> Vector:
+        """Return the logarithm of `predict_proba`; -inf where a probability is 0."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    @property
+    def n_classes_(self) -> int:
+        """The number of classes."""
+        classes = self._fitted().classes
+        assert classes is not None
+        return len(classes)
+
+    @predicts_datasets
     def predict(self, X: Any, cost: Any = None) -> npt.NDArray[Any]:
         """Return the most probable class of every row, or the one of least expected cost.
 

@@ -43,6 +43,7 @@ from stagewise.training.forest_trainer import check_averages, train_forest
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import ForestResult
 from stagewise.training.specs import FitContext, ForestSpec, HoldOutSpec
+from stagewise.trees.tree import Tree
 from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.parameters import all_parameters, check_parameter, default_parameters
 from stagewise.validation.rules import Number, OneOf, feature_count, flag
@@ -247,6 +248,28 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         A tree has the parameters of the forest that it shares. It is for predictions and for
         inspection: its `fit` would fit a tree to all rows, not to the bag of this tree.
         """
+        return list(self)
+
+    def __len__(self) -> int:
+        """Return the number of trees."""
+        return len(self._fitted().ensemble.trees)
+
+    def __bool__(self) -> bool:
+        return True  # an estimator that is not fitted has no length
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the trees as fitted decision trees."""
+        return map(self._tree_estimator, self._fitted().ensemble.trees)
+
+    def __getitem__(self, index: int | slice) -> Any:
+        """Return one of `estimators_`, or a list of them for a slice."""
+        chosen = self._fitted().ensemble.trees[index]
+        if isinstance(chosen, list):
+            return [self._tree_estimator(tree) for tree in chosen]
+        return self._tree_estimator(chosen)
+
+    def _tree_estimator(self, tree: Tree) -> Any:
+        """Return a tree as a fitted decision tree."""
         model = self._fitted()
         ensemble, n = model.ensemble, len(model.ensemble.trees)
         shared = set(default_parameters(self._tree_class)) - {"n_iter_no_change", "tol"}
@@ -256,19 +279,13 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         )
         if params["split"].method == "exact":
             del params["max_bins"]
-        return [
-            self._tree_class._from_model(  # noqa: SLF001
-                replace(
-                    model,
-                    ensemble=replace(ensemble, trees=[tree.with_values(tree.value * n)]),
-                    train_loss=np.empty(0),
-                    valid_loss=np.empty(0),
-                ),
-                params,
-                {"seed": self.seed_},
-            )
-            for tree in ensemble.trees
-        ]
+        alone = replace(
+            model,
+            ensemble=replace(ensemble, trees=[tree.with_values(tree.value * n)]),
+            train_loss=np.empty(0),
+            valid_loss=np.empty(0),
+        )
+        return self._tree_class._from_model(alone, params, {"seed": self.seed_})  # noqa: SLF001
 
     def decision_path(self, X: Any) -> tuple[csr_matrix, npt.NDArray[np.int64]]:
         """Return the nodes on the paths of rows through all trees, as scikit-learn does.
@@ -337,6 +354,8 @@ def _needs_validation(params: dict[str, Any]) -> bool:
 class ForestClassifierMixin(ClassifierPredictions):
     """Classifiers that are averages of trees."""
 
+    oob_prediction_: Vector
+
     _rules = MappingProxyType(
         {**FOREST_RULES, "criterion": OneOf(("gini", "entropy", "misclassification"))}
     )
@@ -344,6 +363,17 @@ class ForestClassifierMixin(ClassifierPredictions):
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
         assert classes is not None
         return CLASSIFICATION_LOSSES["squared_error"](len(classes))
+
+    @property
+    def oob_decision_function_(self) -> Vector:
+        """The out-of-bag probabilities, shape (n_rows, n_classes): scikit-learn's name of them."""
+        try:
+            return self.oob_prediction_
+        except AttributeError:
+            raise AttributeError(
+                f"This {type(self).__name__} has no out-of-bag predictions: fit it with "
+                "oob_score=True and bootstrap=True."
+            ) from None
 
     @property
     def class_importances_(self) -> npt.NDArray[np.float64]:
