@@ -182,9 +182,10 @@ def test_an_expectile_balances_the_weighted_residuals():
 @pytest.mark.parametrize(
     ("loss", "bad", "message"),
     [
-        ("poisson", -1.0, r"poisson loss needs targets at least 0, but y is -1 .*Use another"),
+        ("poisson", -1.0, r"needs targets at least 0, but y is -1 .*Use loss='squared_error'"),
         ("tweedie", -0.5, r"tweedie loss needs targets at least 0, but y is -0.5"),
-        ("gamma", 0.0, r"gamma loss needs targets above 0, but y is 0 "),
+        ("gamma", 0.0, r"gamma loss needs targets above 0, but y is 0 .*Use loss='tweedie'"),
+        ("gamma", -1.0, r"gamma loss needs targets above 0, but y is -1 .*loss='squared_error'"),
     ],
 )
 def test_error_names_a_target_outside_the_domain(loss, bad, message):
@@ -336,3 +337,18 @@ def test_holding_out_rows_of_classes_of_one_row_is_refused():
 def test_a_fixed_delta_is_a_positive_number(value):
     with pytest.raises(ValueError, match="delta must be a positive number; got"):
         Huber(delta=value)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GradientBoostingRegressor(loss="squarred_error"),
+        GradientBoostingClassifier(loss="logloss"),
+        stagewise.AutoRegressor(loss="squarred_error"),
+        stagewise.StagewiseRegressor(loss="squarred_error"),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_an_unknown_loss_is_named_before_any_problem_of_the_data(model):
+    with pytest.raises(ValueError, match=r"'loss' of .* Did you mean '\w+'\?"):
+        model.fit("no table", None)

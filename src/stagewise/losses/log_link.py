@@ -57,10 +57,14 @@ class _LogLink(Loss):
         if wrong.any():
             row = int(np.argmax(wrong))
             bound = "at least 0" if self.allows_zero else "above 0"
+            other = (
+                "loss='squared_error', which has no such limit"
+                if y.min() < 0
+                else "loss='tweedie', for amounts that are often 0"
+            )
             raise ValueError(
                 f"The {self.name} loss needs targets {bound}, but y is {y[row]:g} at row {row} "
-                f"(the first of {int(wrong.sum())} such rows). Use another loss, such as "
-                "'squared_error', or remove these rows."
+                f"(the first of {int(wrong.sum())} such rows). Use {other}, or remove these rows."
             )
 
 

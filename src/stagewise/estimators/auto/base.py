@@ -11,9 +11,9 @@ from stagewise.estimators.auto.candidates import PLANS, Plan
 from stagewise.estimators.auto.held_out_losses import HeldOutLosses
 from stagewise.estimators.auto.leaderboard import Leaderboard, LeaderboardRow
 from stagewise.estimators.auto.search import AutoSpec, CandidateSpec, SearchResult, search
-from stagewise.estimators.bases.boosting import ANY_CLASSES, BaseBoosting
+from stagewise.estimators.bases.boosting import BaseBoosting
 from stagewise.estimators.bases.dataset_fits import fits_datasets
-from stagewise.estimators.bases.fit_mixin import FitMixin
+from stagewise.estimators.bases.fit_mixin import ANY_CLASSES, FitMixin
 from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.bases.report_mixin import ReportMixin
 from stagewise.estimators.bases.scores import ModelScores

@@ -12,7 +12,7 @@ from sklearn.base import is_classifier
 
 from stagewise.boosting.recipe import Recipe
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.bases.fit_mixin import FitMixin
+from stagewise.estimators.bases.fit_mixin import ANY_CLASSES, FitMixin
 from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.bases.report_mixin import ReportMixin
 from stagewise.estimators.bases.scores import ModelScores
@@ -55,9 +55,6 @@ from stagewise.validation.parameters import all_parameters
 __all__ = ["BaseBoosting", "OutOfBagMixin", "check_fit_arguments", "check_metric"]
 
 Vector = npt.NDArray[np.float64]
-
-ANY_CLASSES = np.arange(2)
-"""Two classes, for the description of a fit before y is known."""
 
 
 class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from stagewise.boosting.progress import PassDisplay
 from stagewise.cluster.peers import ALONE, Peers
 from stagewise.datasets.dataset import Dataset
@@ -38,7 +40,10 @@ from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.parameters import check_parameters
 from stagewise.workers import make_workers
 
-__all__ = ["FitMixin"]
+__all__ = ["ANY_CLASSES", "FitMixin"]
+
+ANY_CLASSES = np.arange(2)
+"""Two classes, for the loss before y is known."""
 
 
 class FitMixin:
@@ -204,6 +209,7 @@ class FitMixin:
         """Fit the model; `seed` is that of a new model, None: `random_state` has it."""
         begin = time.perf_counter()
         params = self._parameters()
+        self._make_loss(ANY_CLASSES)  # an unknown loss is named before any problem of the data
         self._check_arguments(params, arguments)
         hold_out, previous = self._hold_out(params), self._previous_model(params)
         if previous is not None:
