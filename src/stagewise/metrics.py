@@ -89,7 +89,9 @@ def _one_hot(y: npt.NDArray[Any], p: Vector) -> Vector:
 
 
 def _brier(y: npt.NDArray[Any], p: Vector, weight: Vector | None) -> float:
-    return mean_rows(((p - _one_hot(y, p)) ** 2).sum(axis=1), weight)
+    """Return the mean of Σ_k (p_k - 1[y = k])²; for two classes half of it, (p - y)²."""
+    squares = (p - _one_hot(y, p)) ** 2
+    return mean_rows(squares[:, 1] if p.shape[1] == 2 else squares.sum(axis=1), weight)
 
 
 def _log_loss(y: npt.NDArray[Any], p: Vector, weight: Vector | None) -> float:
@@ -172,6 +174,21 @@ def _deviance(power: float) -> Function:
     return of
 
 
+def _d2(power: float) -> Function:
+    """Return the share of a deviance that is explained: 1 - D(y, prediction) / D(y, mean)."""
+
+    @_by_target
+    def of(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
+        return _of_scikit_learn("d2_tweedie_score")(y, predicted, sample_weight=weight, power=power)
+
+    return of
+
+
+@_by_target
+def _d2_absolute_error(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
+    return _of_scikit_learn("d2_absolute_error_score")(y, predicted, sample_weight=weight)
+
+
 def _registered(task: str, **functions: tuple[Function, bool]) -> dict[str, Metric]:
     return {
         name: Metric(name, function, larger, task, of_codes=True)
@@ -198,6 +215,9 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             r2=(_r2, True),
             poisson_deviance=(_deviance(1.0), False),
             gamma_deviance=(_deviance(2.0), False),
+            d2_absolute_error=(_d2_absolute_error, True),
+            d2_poisson_deviance=(_d2(1.0), True),
+            d2_gamma_deviance=(_d2(2.0), True),
         ),
     }
 )

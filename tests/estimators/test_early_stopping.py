@@ -7,6 +7,7 @@ import pytest
 
 from estimators.tables import hashed, make_table, overfit, quick
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise.inspection import scores
 from stagewise.training.reading.folds import draw_held_out
 
 BOTH = pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
@@ -151,3 +152,18 @@ def test_early_stopping_works_with_few_rows(rows, table):
     model = quick(GradientBoostingRegressor, early_stopping=True)
     model.fit(table.X[:rows], table.number[:rows])
     assert model.model_.ensemble.trees[0].cover[0] == rows - 1
+
+
+@BOTH
+def test_a_fit_of_given_rounds_waits_for_30_of_them(kind, table):
+    model = overfit(kind, early_stopping=True, n_estimators=2000).fit(table.X, target(kind, table))
+    assert model.fit_report_["stop_reason"] == "no better validation loss for 30 rounds"
+    assert len(model.validation_loss_) == model.n_iter_ + 30
+
+
+def test_the_brier_score_is_the_same_for_stopping_and_for_reports(table):
+    held = make_table(200, seed=9)
+    model = quick(GradientBoostingClassifier, n_estimators=20, eval_metric="brier")
+    model.fit(table.X, table.two, X_val=held.X, y_val=held.two)
+    found = scores(model, held.X, held.two)
+    assert found["brier"].value == pytest.approx(model.validation_metric_[model.n_iter_ - 1])

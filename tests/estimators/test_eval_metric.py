@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -56,7 +57,9 @@ def slow(name, y, p, w):
         "error_rate": lambda: 1 - sk.accuracy_score(y, chosen, sample_weight=w),
         "accuracy": lambda: sk.accuracy_score(y, chosen, sample_weight=w),
         "log_loss": lambda: sk.log_loss(y, p, sample_weight=w),
-        "brier": lambda: np.average(((p - one_hot) ** 2).sum(axis=1), weights=w),
+        "brier": lambda: (
+            np.average(((p - one_hot) ** 2).sum(axis=1), weights=w) * (0.5 if k == 2 else 1)
+        ),
         "auc": lambda: sk.roc_auc_score(*columns, sample_weight=w),
         "average_precision": lambda: sk.average_precision_score(*columns, sample_weight=w),
         "f1": lambda: sk.f1_score(y, chosen, sample_weight=w, **kind),
@@ -81,6 +84,9 @@ def test_a_metric_of_classes_agrees_with_scikit_learn(name, k):
         ("r2", sk.r2_score),
         ("poisson_deviance", sk.mean_poisson_deviance),
         ("gamma_deviance", sk.mean_gamma_deviance),
+        ("d2_absolute_error", sk.d2_absolute_error_score),
+        ("d2_poisson_deviance", partial(sk.d2_tweedie_score, power=1)),
+        ("d2_gamma_deviance", partial(sk.d2_tweedie_score, power=2)),
     ],
 )
 def test_a_metric_of_numbers_agrees_with_scikit_learn(name, theirs):

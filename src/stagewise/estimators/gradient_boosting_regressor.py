@@ -165,14 +165,14 @@ Mvs, default="auto"
         The fraction of the rows that early_stopping=True holds out.
     n_iter_no_change : int or "auto", default="auto"
         The number of rounds without improvement after which a fit stops. Predictions use the best
-        round. "auto": 50; or 10.
+        round. "auto": 50, or 30 if `n_estimators` is a number.
     eval_metric : None, str, callable or Metric, default=None
         The metric of the held-out rows that chooses the best round and stops the fit, instead of
-        the loss: "rmse", "mae", "r2", "poisson_deviance", "gamma_deviance"; for classes
-        "error_rate", "accuracy", "log_loss", "brier", "auc", "average_precision", "f1"; a function
-        (y, prediction, weight) that is smaller where it is better; or a `stagewise.metrics.Metric`.
-        The gradients stay those of the loss. `validation_metric_` has its history. See
-        docs/training.md.
+        the loss: "rmse", "mae", "r2", "poisson_deviance", "gamma_deviance", "d2_absolute_error",
+        "d2_poisson_deviance", "d2_gamma_deviance"; for classes "error_rate", "accuracy",
+        "log_loss", "brier", "auc", "average_precision", "f1"; a function (y, prediction, weight)
+        that is smaller where it is better; or a `stagewise.metrics.Metric`. The gradients stay
+        those of the loss. `validation_metric_` has its history. See docs/training.md.
     tol : float, default=0.0
         The loss must fall by more than this to be an improvement.
     time_limit : float or None, default=None

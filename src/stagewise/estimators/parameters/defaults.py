@@ -97,7 +97,7 @@ PLAIN: Mapping[str, Any] = MappingProxyType(
         "min_samples_leaf": 20.0,
         "leaves": "constant",
         "split": SplitSearch(),
-        "n_iter_no_change": 10,
+        "n_iter_no_change": 30,
     }
 )
 """The values of "auto" in a plain fit; λ depends on the task."""
