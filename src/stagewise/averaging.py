@@ -109,7 +109,7 @@ def variance_of_average(rho: Any, sigma2: Any, M: Any) -> Numbers | float:
 class Decomposition(NamedTuple):
     """The ambiguity decomposition: ensemble = average - ambiguity.
 
-    Parameters
+    Attributes
     ----------
     ensemble : float
         The mean squared error of the averaged predictions.
