@@ -21,7 +21,7 @@ MODULES = {
 }
 INDEX = """# API reference
 
-Generated from the docstrings. Every estimator has the methods of scikit-learn; each has its own page.
+Generated from the docstrings. Every estimator has scikit-learn's methods, and a page of its own.
 
 """
 

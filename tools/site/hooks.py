@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import ast
-import logging
 from typing import Any
 
 from api_pages import api_navigation, api_pages
 from mkdocs.structure.files import File, Files
-from notebook_pages import notebook_page
 from repository import COPIED, ROOT, site_text
-
-log = logging.getLogger("mkdocs.hooks.site")
 
 
 def on_config(config: Any) -> Any:
@@ -38,12 +34,6 @@ def on_files(files: Files, config: Any) -> Files:
     texts: dict[str, str | bytes] = {**api_pages(), "examples.md": example_page()}
     for source, page in COPIED.items():
         texts[page] = (ROOT / source).read_bytes()
-    for path in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
-        log.info("Running %s", path.name)
-        text, pictures = notebook_page(path)
-        texts[f"notebooks/{path.stem}.md"] = text
-        texts |= {f"notebooks/{name}": picture for name, picture in pictures.items()}
-        files.remove(files.src_uris[f"notebooks/{path.name}"])
     for page, content in texts.items():
         files.append(File.generated(config, page, content=content))
     return files

@@ -1,7 +1,7 @@
 """The pages of the site, and their places in the repository.
 
-Pages of `docs/` keep their paths. Pages outside `docs/` get the places of `OUTSIDE`, and links between
-files of the repository become links between pages, so that one text works on both.
+Pages of `docs/` keep their paths. Pages outside `docs/` get the places of `OUTSIDE`, and links
+between files of the repository become links between pages, so that one text works on both.
 """
 
 from __future__ import annotations
