@@ -352,3 +352,10 @@ def test_a_fixed_delta_is_a_positive_number(value):
 def test_an_unknown_loss_is_named_before_any_problem_of_the_data(model):
     with pytest.raises(ValueError, match=r"'loss' of .* Did you mean '\w+'\?"):
         model.fit("no table", None)
+
+
+@pytest.mark.parametrize("kind", [Quantile, Huber, Expectile])
+@pytest.mark.parametrize("value", [0, 1.0, -0.5, "a", None, True, float("nan")])
+def test_a_fraction_is_a_number_between_0_and_1(kind, value):
+    with pytest.raises(ValueError, match="must lie between 0 and 1; got"):
+        kind(value)

@@ -333,15 +333,18 @@ class _MapeBoundLoss(NumpyBoundLoss):
         return gradient / unit, hessian / unit
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
 def check_positive(name: str, value: Any) -> float:
     """Return a parameter as a float, or raise ValueError unless it is a positive number."""
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not is_number or not 0.0 < value < np.inf:
+    if not _is_number(value) or not 0.0 < value < np.inf:
         raise ValueError(f"{name} must be a positive number; got {value!r}.")
     return float(value)
 
 
-def _check_fraction(name: str, value: float) -> float:
-    if not 0.0 < value < 1.0:
+def _check_fraction(name: str, value: Any) -> float:
+    if not _is_number(value) or not 0.0 < value < 1.0:
         raise ValueError(f"{name} must lie between 0 and 1; got {value!r}.")
     return float(value)
