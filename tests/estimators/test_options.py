@@ -429,6 +429,7 @@ SCIKIT_LEARN = {"fit", "predict", "score", "get_params", "set_params", "get_meta
 SCIKIT_LEARN |= {"set_fit_request", "set_predict_request", "set_score_request"}
 SCIKIT_LEARN |= {"predict_proba", "decision_function", "staged_predict", "staged_predict_proba"}
 SCIKIT_LEARN |= {"staged_decision_function", "apply", "feature_importances_", "decision_path"}
+SCIKIT_LEARN |= {"n_classes_", "predict_log_proba", "oob_decision_function_"}
 SCIKIT_LEARN |= {"estimators_"}
 SCIKIT_LEARN |= {"get_depth", "get_n_leaves", "cost_complexity_pruning_path"}
 OURS = {"recipe", "report", "save", "fingerprint"}
