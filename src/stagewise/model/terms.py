@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -58,9 +59,10 @@ class Terms:
         """Remove all rounds after the first `rounds`."""
         del self.parts[rounds * self.n_outputs :]
 
-    def score(self, X: Any, n_rows: int) -> npt.NDArray[np.float64]:
-        """Return F(x), shape (n_rows, n_outputs)."""
-        *_, last = self.staged_scores(X, n_rows)
+    def score(self, X: Any, n_rows: int, rounds: int | None = None) -> npt.NDArray[np.float64]:
+        """Return F(x) after some rounds, shape (n_rows, n_outputs); None: after all."""
+        n = self.n_rounds if rounds is None else rounds
+        *_, last = islice(self.staged_scores(X, n_rows), n + 1)
         return last
 
     def staged_scores(self, X: Any, n_rows: int) -> Iterator[npt.NDArray[np.float64]]:

@@ -196,6 +196,12 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
 
     # ---- the fitted model ------------------------------------------------------------------------
 
+    def _check_rounds(self, model: Any, n_rounds: Any) -> int:
+        raise InvalidParameterError(
+            f"n_rounds is for one boosted model, and {type(self).__name__} is a sum of several. "
+            "Leave n_rounds out, or fit GradientBoostingRegressor or GradientBoostingClassifier."
+        )
+
     def _adopt(self, model: Model) -> None:
         self._adopt_columns(model)
         self.n_iter_ = model.ensemble.n_rounds

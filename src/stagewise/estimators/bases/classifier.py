@@ -49,7 +49,7 @@ class ClassifierPredictions(ClassifierMixin):
 
         def _fitted(self) -> Model: ...
 
-        def _score(self, X: Any) -> Vector: ...
+        def _score(self, X: Any, n_rounds: Any = None) -> Vector: ...
 
         def _staged_score(self, X: Any) -> Iterator[Vector]: ...
 
@@ -57,21 +57,39 @@ class ClassifierPredictions(ClassifierMixin):
         return ClassReader(type(self).__name__, self.class_weight)
 
     @predicts_datasets
-    def decision_function(self, X: Any) -> Vector:
-        """Return the scores: shape (n_rows,) for two classes, else (n_rows, n_classes)."""
-        return squeeze_outputs(self._score(X))
+    def decision_function(self, X: Any, *, n_rounds: int | None = None) -> Vector:
+        """Return the scores: shape (n_rows,) for two classes, else (n_rows, n_classes).
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            The rows.
+        n_rounds : int or None
+            The number of rounds to use, from 1 to `n_iter_`; of a forest, the number of trees.
+            None: all.
+        """
+        return squeeze_outputs(self._score(X, n_rounds))
 
     @predicts_datasets
-    def predict_proba(self, X: Any) -> Vector:
-        """Return the probability of every class, in the order of `classes_`."""
+    def predict_proba(self, X: Any, *, n_rounds: int | None = None) -> Vector:
+        """Return the probability of every class, in the order of `classes_`.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            The rows.
+        n_rounds : int or None
+            The number of rounds to use, from 1 to `n_iter_`; of a forest, the number of trees.
+            None: all.
+        """
         model = self._fitted()
-        return self._predict_scores(model, self._score(X))
+        return self._predict_scores(model, self._score(X, n_rounds))
 
     @predicts_datasets
-    def predict_log_proba(self, X: Any) -> Vector:
+    def predict_log_proba(self, X: Any, *, n_rounds: int | None = None) -> Vector:
         """Return the logarithm of `predict_proba`; -inf where a probability is 0."""
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X)))
+            return np.asarray(np.log(self.predict_proba(X, n_rounds=n_rounds)))
 
     @property
     def n_classes_(self) -> int:
@@ -81,7 +99,7 @@ class ClassifierPredictions(ClassifierMixin):
         return len(classes)
 
     @predicts_datasets
-    def predict(self, X: Any, cost: Any = None) -> npt.NDArray[Any]:
+    def predict(self, X: Any, cost: Any = None, *, n_rounds: int | None = None) -> npt.NDArray[Any]:
         """Return the most probable class of every row, or the one of least expected cost.
 
         Parameters
@@ -92,13 +110,16 @@ class ClassifierPredictions(ClassifierMixin):
             L[l, k], the cost of predicting class k for a row of class l, in the order of
             `classes_`. The prediction is argmin_k Σ_l L[l, k] p_l(x). None: every error costs the
             same.
+        n_rounds : int or None
+            The number of rounds to use, from 1 to `n_iter_`; of a forest, the number of trees.
+            None: all.
         """
         model = self._fitted()
         if cost is None:
-            return self._decide(model, self._score(X))
+            return self._decide(model, self._score(X, n_rounds))
         assert model.classes is not None
         prices = check_costs(cost, model.classes)
-        expected = self._predict_scores(model, self._score(X)) @ prices
+        expected = self._predict_scores(model, self._score(X, n_rounds)) @ prices
         return np.asarray(model.classes[expected.argmin(axis=1)])
 
     def staged_decision_function(self, X: Any) -> Iterator[Vector]:

@@ -36,6 +36,7 @@ from stagewise.estimators.parameters.make_specs import forest_spec
 from stagewise.estimators.parameters.tree_needs import check_sparse, reads_sparse
 from stagewise.learners.histogram_tree import feature_share
 from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, SquaredError
+from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
 from stagewise.options import SplitSearch
 from stagewise.training.describe import describe_forest, other_parameters
@@ -322,14 +323,28 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
 
     def _staged_score(self, X: Any) -> Iterator[Vector]:
         """Yield the averages of the first one, two, … trees."""
-        n, flat = self._fitted().ensemble.n_rounds, self._fitted().ensemble.flat()
-        value = flat["value"]
-        low, high = (value.min() * n, value.max() * n) if n else (0.0, 0.0)
+        ensemble = self._fitted().ensemble
+        low, high = _range_of_values(ensemble)
         for m, score in enumerate(super()._staged_score(X), start=1):
-            yield np.clip(score * (n / m), low, high)
+            yield np.clip(score * (ensemble.n_rounds / m), low, high)
+
+    def _score_values(self, model: Model, values: Any, n_rounds: int | None = None) -> Vector:
+        score = super()._score_values(model, values, n_rounds)
+        if not n_rounds:
+            return score
+        return np.clip(score * (len(self) / n_rounds), *_range_of_values(model.ensemble))
 
     def __sklearn_tags__(self) -> Any:
         return set_average_tags(super().__sklearn_tags__(), self)
+
+
+def _range_of_values(ensemble: Ensemble) -> tuple[float, float]:
+    """Return the least and the largest value of a leaf; an average is not beyond them."""
+    if not ensemble.trees:
+        return 0.0, 0.0
+    low = min(float(tree.value.min()) for tree in ensemble.trees)
+    high = max(float(tree.value.max()) for tree in ensemble.trees)
+    return low * ensemble.n_rounds, high * ensemble.n_rounds
 
 
 def set_average_tags(tags: Any, estimator: Any) -> Any:

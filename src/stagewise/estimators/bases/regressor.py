@@ -39,7 +39,7 @@ class RegressorPredictions(ScoredByR2):
 
         def _fitted(self) -> Model: ...
 
-        def _score(self, X: Any) -> Vector: ...
+        def _score(self, X: Any, n_rounds: Any = None) -> Vector: ...
 
         def _staged_score(self, X: Any) -> Iterator[Vector]: ...
 
@@ -47,10 +47,19 @@ class RegressorPredictions(ScoredByR2):
         return NumberReader(type(self).__name__, self._several_targets)
 
     @predicts_datasets
-    def predict(self, X: Any) -> Vector:
-        """Return the predicted value of every row; for several targets, a column for each."""
+    def predict(self, X: Any, *, n_rounds: int | None = None) -> Vector:
+        """Return the predicted value of every row; for several targets, a column for each.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            The rows.
+        n_rounds : int or None
+            The number of rounds to use, from 1 to `n_iter_`; of a forest, the number of trees.
+            None: all.
+        """
         model = self._fitted()
-        return self._predict_scores(model, self._score(X))
+        return self._predict_scores(model, self._score(X, n_rounds))
 
     def staged_predict(self, X: Any) -> Iterator[Vector]:
         """Yield the predictions after every round."""

@@ -11,7 +11,9 @@ import numpy.typing as npt
 from stagewise.data.bins import core_columns
 from stagewise.model.model import Model
 from stagewise.training.start_model import StartModel
+from stagewise.validation.arguments import check_argument
 from stagewise.validation.parameters import check_parameter
+from stagewise.validation.rules import Number
 from stagewise.workers import make_workers
 
 __all__ = ["ModelScores"]
@@ -54,10 +56,11 @@ class ModelScores:
         rule = check_parameter(self, "handle_unknown")
         return features.match(X, type(self).__name__, rule)
 
-    def _score(self, X: Any) -> Vector:
-        """Return F, shape (n_rows, n_outputs)."""
+    def _score(self, X: Any, n_rounds: Any = None) -> Vector:
+        """Return F after `n_rounds` rounds, shape (n_rows, n_outputs); None: after all."""
         model = self._fitted()
-        score = self._score_values(model, self._match(model, X))
+        rounds = None if n_rounds is None else self._check_rounds(model, n_rounds)
+        score = self._score_values(model, self._match(model, X), rounds)
         return score if self._start is None else score + self._start_score(model, X)
 
     def _start_score(self, model: Any, X: Any) -> Any:
@@ -66,10 +69,17 @@ class ModelScores:
             return 0.0
         return self._start.scores(X, type(self).__name__) / model.scale
 
-    def _score_values(self, model: Model, values: Any) -> Vector:
-        """Return the scores F of rows that `_match` has read."""
+    def _check_rounds(self, model: Any, n_rounds: Any) -> int:
+        """Return a number of rounds, or raise InvalidParameterError."""
+        n = int(model.ensemble.n_rounds)
+        rule = Number(1, max(n, 1), whole=True, or_none=True)
+        rounds: int = check_argument("n_rounds", rule, n_rounds)
+        return min(rounds, n)  # without a tree, n is 0
+
+    def _score_values(self, model: Model, values: Any, n_rounds: int | None = None) -> Vector:
+        """Return the scores F of rows that `_match` has read, after `n_rounds` rounds."""
         ensemble = model.ensemble
-        n_trees = len(ensemble.trees)
+        n_trees = len(ensemble.trees) if n_rounds is None else n_rounds * ensemble.trees_per_round
         few = type(values) is np.ndarray and len(values) <= FEW and values.flags.c_contiguous
         if few and not model.features.derived:
             out = np.empty((len(values), ensemble.n_outputs))
@@ -79,7 +89,7 @@ class ModelScores:
             return out
         columns = model.features.append_derived(core_columns(values))
         small = columns.n_rows * n_trees <= SMALL
-        return ensemble.score(columns, make_workers(1 if small else self.n_jobs))
+        return ensemble.score(columns, make_workers(1 if small else self.n_jobs), n_rounds)
 
     def _staged_score(self, X: Any) -> Iterator[Vector]:
         """Yield F after every round. Each array is new."""

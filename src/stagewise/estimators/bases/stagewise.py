@@ -201,12 +201,13 @@ class StagewiseMixin(_Base):
         start = self._start_score(model, X)
         yield from (score + start for score in stages)
 
-    def _score(self, X: Any) -> Vector:
+    def _score(self, X: Any, n_rounds: Any = None) -> Vector:
         model: Any = self._fitted()
         if isinstance(model, Model):
-            return super()._score(X)
+            return super()._score(X, n_rounds)
+        rounds = None if n_rounds is None else self._check_rounds(model, n_rounds)
         rows = self._header.match(X, type(self).__name__)
-        score = np.asarray(model.ensemble.score(rows.X, rows.n_rows))
+        score = np.asarray(model.ensemble.score(rows.X, rows.n_rows, rounds))
         return np.asarray(score + self._start_score(model, X))
 
     @property

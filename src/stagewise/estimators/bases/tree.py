@@ -266,13 +266,13 @@ class BaseDecisionTree(ReportMixin, FitMixin, TreeAttributes, ModelScores, Model
             return csr_matrix(np.ones((n_rows, 1), dtype=np.int64))
         return decision_paths(tree, self.apply(X))
 
-    def apply(self, X: Any) -> npt.NDArray[np.int32]:
+    def apply(self, X: Any, *, n_rounds: int | None = None) -> npt.NDArray[np.int32]:
         """Return the node number of the leaf that each row reaches, shape (n_rows,).
 
         With missing_strategy="probability", a row with missing values is predicted by several
         leaves; here it goes to the side with more training rows wherever its value is missing.
         """
-        leaves = super().apply(X)
+        leaves = super().apply(X, n_rounds=n_rounds)
         return leaves[:, 0] if leaves.shape[1] else np.zeros(len(leaves), dtype=np.int32)
 
     def fingerprint(self) -> str:
@@ -285,8 +285,8 @@ class BaseDecisionTree(ReportMixin, FitMixin, TreeAttributes, ModelScores, Model
     def _staged_score(self, X: Any) -> Iterator[Vector]:
         yield self._score(X)
 
-    def _score_values(self, model: Model, values: Any) -> Vector:
-        score = super()._score_values(model, values)
+    def _score_values(self, model: Model, values: Any, n_rounds: int | None = None) -> Vector:
+        score = super()._score_values(model, values, n_rounds)
         if check_parameter(self, "missing_strategy") != "probability" or not model.ensemble.trees:
             return score
         if not isinstance(values, (np.ndarray, list)):

@@ -29,6 +29,8 @@ class TreeAttributes:
 
         def _match(self, model: Model, X: Any) -> Any: ...
 
+        def _check_rounds(self, model: Any, n_rounds: Any) -> int: ...
+
     @property
     def feature_importances_(self) -> Vector:
         """Each feature's share of the gain of all splits; sums to 1, or all 0 without a split.
@@ -40,8 +42,16 @@ class TreeAttributes:
         return np.asarray(gains / total if total > 0 else gains, dtype=np.float64)
 
     @predicts_datasets
-    def apply(self, X: Any) -> npt.NDArray[np.int32]:
+    def apply(self, X: Any, *, n_rounds: int | None = None) -> npt.NDArray[np.int32]:
         """Return the node number of the leaf that each row reaches in every tree.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            The rows.
+        n_rounds : int or None
+            The number of rounds to use, from 1 to `n_iter_`; of a forest, the number of trees.
+            None: all.
 
         Returns
         -------
@@ -55,6 +65,9 @@ class TreeAttributes:
         out = np.empty((columns.n_rows, len(model.ensemble.trees)), dtype=np.int32)
         ensemble = model.ensemble
         ensemble.forest.leaves(make_workers(self.n_jobs), columns, out.reshape(-1))
+        by_round: Any = out.reshape(len(out), ensemble.n_rounds, ensemble.trees_per_round)
+        if n_rounds is not None:
+            by_round = by_round[:, : self._check_rounds(model, n_rounds)]
         if self._is_average or (model.classes is None and ensemble.trees_per_round == 1):
-            return out
-        return out.reshape(len(out), ensemble.n_rounds, ensemble.trees_per_round)
+            by_round = by_round.reshape(len(out), by_round.shape[1] * by_round.shape[2])
+        return np.ascontiguousarray(by_round)

@@ -174,9 +174,11 @@ n_features_in_, feature_names_in_, fit_report_
     def _match(self, model: Model, X: Any) -> Any:
         return match_linear(model.features, X, type(self).__name__)
 
-    def _score(self, X: Any) -> Vector:
+    def _score(self, X: Any, n_rounds: Any = None) -> Vector:
         """Return F, with all rounds of a column merged into one term."""
         model = self._fitted()
+        if n_rounds is not None:
+            return super()._score(X, n_rounds)
         ensemble = model.ensemble
         whole = Ensemble(ensemble.n_features, ensemble.base, self._terms, ensemble.n_categories)
         columns = core_columns(self._match(model, X))
