@@ -23,6 +23,7 @@ __all__ = [
     "PUBLIC",
     "classifies",
     "has",
+    "is_bagging",
     "is_linear",
     "labelled",
     "passes_on",
@@ -56,9 +57,12 @@ def has(kind: type, parameter: str) -> bool:
 
 def passes_on(kind: type, parameter: str) -> bool:
     """Return whether an estimator, or its base estimator, has a parameter."""
-    return has(kind, parameter) or (
-        has(kind, "estimator") and has(base_estimator_of(kind), parameter)
-    )
+    return has(kind, parameter) or (is_bagging(kind) and has(base_estimator_of(kind), parameter))
+
+
+def is_bagging(kind: type) -> bool:
+    """Return whether an estimator fits base estimators that read X themselves."""
+    return hasattr(kind, "_default_estimator")
 
 
 def base_estimator_of(kind: type) -> type:
@@ -88,7 +92,7 @@ def small(kind: type, **params: Any) -> Any:
     if has(kind, "learner"):
         own["learner"] = HistogramTree(min_samples_leaf=1)
     inner = {name: value for name, value in params.items() if not has(kind, name)}
-    if inner and has(kind, "estimator"):
+    if inner and is_bagging(kind):
         own["estimator"] = kind()._default_estimator().set_params(**inner)
         params = {name: value for name, value in params.items() if name not in inner}
     return kind(**{**own, **params})

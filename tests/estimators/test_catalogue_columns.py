@@ -19,6 +19,7 @@ from estimators.every import (
     EVERY,
     classifies,
     has,
+    is_bagging,
     is_linear,
     labelled,
     passes_on,
@@ -133,7 +134,7 @@ def test_10_a_column_that_is_all_missing_changes_nothing(kind: type, table: Any)
         # Random thresholds and features of nodes depend on the index of the column.
         np.testing.assert_array_equal(predictions(model, X), predictions(plain, table.X))
     report = model.fit_report_
-    if has(kind, "estimator"):
+    if is_bagging(kind):
         report = model.estimators_[0].fit_report_
     assert report["constant_or_missing_features"] == ["column 0"]
 
@@ -155,7 +156,7 @@ def test_a_table_without_information_gives_a_constant_and_a_warning(
     assert len(caught) == 1
     predicted = predictions(model, X)
     np.testing.assert_array_equal(predicted, predicted[:1].repeat(ROWS, axis=0))
-    if not classifies(kind) and not has(kind, "bootstrap") and not has(kind, "estimator"):
+    if not classifies(kind) and not has(kind, "bootstrap") and not is_bagging(kind):
         np.testing.assert_allclose(predicted, y.mean(), rtol=1e-6)
 
 

@@ -12,7 +12,16 @@ import numpy as np
 import pytest
 from sklearn.exceptions import DataConversionWarning
 
-from estimators.every import EVERY, classifies, has, is_linear, labelled, predictions, small
+from estimators.every import (
+    EVERY,
+    classifies,
+    has,
+    is_bagging,
+    is_linear,
+    labelled,
+    predictions,
+    small,
+)
 from estimators.tables import make_table
 
 ROWS = 60
@@ -248,7 +257,7 @@ def test_49_error_names_a_validation_label_that_is_not_in_training(kind: type, t
     y = labelled(kind, table)
     if "X_val" not in inspect.signature(kind.fit).parameters:
         # Bagging, automatic models and least squares have no validation set.
-        assert has(kind, "estimator") or has(kind, "quality") or is_linear(kind)
+        assert is_bagging(kind) or has(kind, "quality") or is_linear(kind)
         with pytest.raises(TypeError, match=r"fit\(\) has no argument 'X_val'"):
             small(kind).fit(table.X, y, X_val=table.X, y_val=y)
         return

@@ -21,6 +21,7 @@ from stagewise import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     LinearRegression,
+    LogitBoostClassifier,
     RandomForestClassifier,
 )
 from stagewise.validation.foreign_names import FOREIGN_NAMES
@@ -171,7 +172,7 @@ MESSAGES = {
     "splitter": (DecisionTreeClassifier, r"split=SplitSearch\(random_thresholds=True\)"),
     "base_estimator": (BaggingRegressor, r"here it is estimator\."),
     "copy_X": (LinearRegression, r"here X is never changed\."),
-    "estimator": (AdaBoostClassifier, r"but StagewiseClassifier has learner \("),
+    "estimator": (LogitBoostClassifier, r"but StagewiseClassifier has learner \("),
     "boosting_type": (GradientBoostingRegressor, r"boosting_type is the name of LightGBM; here"),
     "feature_weights": (GradientBoostingRegressor, r"feature_weights is the name of XGBoost; here"),
     "colsample_bynode": (GradientBoostingRegressor, r"max_features: max_features=\.\.\.$"),

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
+from sklearn.naive_bayes import GaussianNB
 
 from estimators.every import PUBLIC, classifies, labelled
 from estimators.tables import hashed, make_table, quick
@@ -192,6 +193,11 @@ def _out_of_bag(kind: type) -> dict[str, Any]:
     return {"subsample": 0.5} if "subsample" in has else {"max_samples": 0.5}
 
 
+def _any_estimator(kind: type) -> dict[str, Any]:
+    has = inspect.signature(kind).parameters
+    return {"learner": Ridge()} if "learner" in has else {"estimator": GaussianNB()}
+
+
 FOLDS = {"sampling": "folds"}
 FOLDS_OF = {"Step": {"criterion": "cv"}, "Auto": {"quality": 2}}
 CASES: dict[str, Case] = {
@@ -247,7 +253,7 @@ CASES: dict[str, Case] = {
     "quality": Case(6, 1),
     "quantile": Case(1, 1e-9, {"loss": "quantile"}),
     "random_state": Case(-1, 2**64 - 1),
-    "resample": Case(1, True, {"learner": Ridge()}),
+    "resample": Case(1, True, _any_estimator),
     "response": Case("Newton", "gradient"),
     "sampling": Case("all", "bootstrap"),
     "split": Case("best", "exact"),

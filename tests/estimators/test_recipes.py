@@ -10,8 +10,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold, TimeSeriesSplit
+from sklearn.naive_bayes import GaussianNB
 
-from estimators.every import EVERY, PUBLIC, has, labelled, small
+from estimators.every import EVERY, PUBLIC, has, is_bagging, labelled, small
 from estimators.tables import make_table
 from stagewise import (
     AdaBoostClassifier,
@@ -310,6 +311,7 @@ OF_SOME: dict[tuple[str, str], Any] = {
     ("Stagewise", "sampling"): "goss",
     ("Stepwise", "criterion"): "bic",
     ("AdaBoost", "criterion"): "gini",
+    ("AdaBoost", "estimator"): GaussianNB(),
     ("Classifier", "criterion"): "entropy",
     ("Regressor", "criterion"): "absolute_error",
 }
@@ -322,6 +324,7 @@ BESIDE: dict[str, dict[str, Any]] = {
     "one_standard_error": {"pruning": "cost_complexity"},
     "quantile": {"loss": "quantile"},
     "resample": {"learner": Ridge()},
+    "AdaBoostClassifier.resample": {"estimator": GaussianNB()},
     "validation_fraction": {"early_stopping": True, "pruning": "reduced_error"},
     "max_bins": {"split": "histogram"},
     "tol": {"early_stopping": True, "pruning": "early_stopping"},
@@ -462,7 +465,7 @@ def test_a_report_states_seed_threads_and_the_end_of_the_fit(kind: type) -> None
     assert report["seconds"] > 0
     if threads:
         assert report["threads"] == 1
-    if has(kind, "estimator"):
+    if is_bagging(kind):
         assert report["estimators_fitted"] == len(model.estimators_) == 12
     elif "rounds_run" in report:
         assert report["rounds_kept"] == model.n_iter_
@@ -487,7 +490,7 @@ def test_a_report_states_why_a_fit_stopped_early(kind: type) -> None:
     more = {"oob_score": True, "bootstrap": True} if has(kind, "bootstrap") else {}
     stopping = {"early_stopping": True, "n_iter_no_change": 2, "n_estimators": 500}
     model = small(kind, **stopping, **more, random_state=1).fit(table.X, noise)
-    if has(kind, "estimator"):
+    if is_bagging(kind):
         assert model.fit_report_["estimators_fitted"] < 500
         return
     report = model.fit_report_
@@ -498,7 +501,7 @@ def test_a_report_states_why_a_fit_stopped_early(kind: type) -> None:
 @EVERY
 @pytest.mark.filterwarnings("ignore:Columns are collinear:UserWarning")
 def test_a_report_states_columns_without_information(kind: type) -> None:
-    if has(kind, "estimator"):
+    if is_bagging(kind):
         return  # base estimators have their own reports
     table = make_table(80, missing=False)
     X = table.X.copy()

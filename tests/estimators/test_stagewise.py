@@ -227,10 +227,10 @@ BAD_TREES = [
     ("model", "words"),
     [
         (StagewiseRegressor(learner=LogisticRegression()), "must be a regressor for this response"),
-        (StagewiseRegressor(learner=Ridge), "a scikit-learn regressor, not fitted"),
-        (StagewiseRegressor(learner="tree"), "a scikit-learn regressor, not fitted"),
+        (StagewiseRegressor(learner=Ridge), "an unfitted scikit-learn regressor"),
+        (StagewiseRegressor(learner="tree"), "an unfitted scikit-learn regressor"),
         (StagewiseClassifier(learner=GaussianNB()), "must be a regressor for this response"),
-        (StagewiseRegressor(learner=StandardScaler()), "a scikit-learn regressor, not fitted"),
+        (StagewiseRegressor(learner=StandardScaler()), "an unfitted scikit-learn regressor"),
         (StagewiseRegressor(learner=Ridge(), step="region_optimum"), "have no leaves"),
         (StagewiseRegressor(learner=HistogramTree(max_leaf_nodes=8.5)), "max_leaf_nodes=8.5"),
         (StagewiseRegressor(learner=HistogramTree(l2=-1)), "l2=-1; it must be"),

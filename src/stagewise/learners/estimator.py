@@ -122,11 +122,14 @@ class EstimatorLearner:
             some = weight[weight > 0.0]
             uneven = uneven or bool(np.ptp(some) > 0.0)
         if uneven and not self.resample and weight_argument(self.estimator) is None:
+            equal = (
+                "response='gradient' (all rows then have the same weight, unless sample_weight is "
+                "passed or sampling weights the rows), "
+            )
             raise ValueError(
                 f"fit of {name_of(self.estimator)} has no argument sample_weight, and the rows of "
                 "this fit have different weights. Use resample=True to draw rows in proportion to "
-                "their weights, response='gradient' (all rows then have the same weight, unless "
-                "sample_weight is passed or sampling weights the rows), or another learner."
+                f"their weights, {'' if classes is not None else equal}or another estimator."
             )
         return BoundEstimator(self, table, weight, classes)
 
@@ -261,9 +264,9 @@ def check_learner(estimator: Any, *, of_classes: bool) -> None:
     """Raise ValueError unless this is an unfitted classifier, or a regressor, as is needed."""
     kind = "classifier" if of_classes else "regressor"
     if not can_be_fitted(estimator):
-        raise ValueError(f"a scikit-learn {kind}, not fitted, or a HistogramTree")
+        raise ValueError(f"an unfitted scikit-learn {kind}")
     if not (is_classifier(estimator) if of_classes else is_regressor(estimator)):
-        raise ValueError(f"a {kind} for this response")
+        raise ValueError(f"a {kind}")
 
 
 def finite(predicted: Matrix, estimator: Any) -> Matrix:

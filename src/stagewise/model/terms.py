@@ -26,7 +26,8 @@ class Terms:
     base : float64 array of shape (n_outputs,)
         The constant score of each output.
     parts : list
-        The terms; each has a method ``of(X)`` that returns the amounts to add to the scores.
+        The terms, as `stagewise.learners.estimator.EstimatorTerm`: each has an estimator, a method
+        ``basis(X)`` and the coefficients of these basis functions.
     """
 
     base: npt.NDArray[np.float64]
@@ -70,8 +71,12 @@ class Terms:
         out = np.tile(self.base, (n_rows, 1))
         yield out.copy()
         for m in range(self.n_rounds):
-            for k in range(self.n_outputs):
-                out[:, k] += self.parts[m * self.n_outputs + k].of(X)
+            bases: dict[int, Any] = {}  # a classifier is the estimator of all terms of a round
+            for k, part in enumerate(self.parts[m * self.n_outputs : (m + 1) * self.n_outputs]):
+                key = id(part.estimator)
+                if key not in bases:
+                    bases[key] = part.basis(X)
+                out[:, k] += bases[key] @ part.value
             yield out.copy()
 
 

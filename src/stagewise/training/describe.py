@@ -16,6 +16,7 @@ from typing import Any
 from stagewise.boosting import responses
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.options import Option
+from stagewise.training.adapters.estimator_adapter import EstimatorAdapter
 from stagewise.training.adapters.tree_adapter import TreeAdapter
 from stagewise.training.specs import (
     BoostingSpec,
@@ -49,7 +50,15 @@ IN_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "boosting": (
             *("loss", "response", "step", "algorithm", "z_max", "learning_rate", "n_estimators"),
             *("max_leaf_nodes", "max_depth", "l1_regularization", "l2_regularization", "min_gain"),
-            *("leaves", "leaves__l2", "grow_policy", "criterion", "learner", "step_size"),
+            *(
+                "leaves",
+                "leaves__l2",
+                "grow_policy",
+                "criterion",
+                "learner",
+                "estimator",
+                "step_size",
+            ),
             *("subsample", "sampling", "sampling__top", "sampling__other"),
             *("dropout", "dropout__rate", "dropout__max_drop", "dropout__skip"),
             *("split", "split__method", "split__random_thresholds"),
@@ -158,26 +167,33 @@ def describe_boosting(spec: BoostingSpec, loss: str, method: str, categories: st
     Parameters
     ----------
     spec : BoostingSpec
-        A fit whose learner is a tree.
+        A fit whose learner is a tree, or an estimator.
     loss, method : str
         The names of the loss, and of the response and step.
     categories : {"", "sets", "target"}
         How categories are encoded; "": it depends on the data, or the method has no choice.
     """
-    learner, recipe = spec.learner, spec.recipe
+    recipe = spec.recipe
+    return (
+        f"{loss} x {method} x {_boosted_learner(spec, categories)} x "
+        f"{describe_rows(recipe.sampling.description, spec.hold_out)} x "
+        f"{describe_rounds(spec.stopping, spec.hold_out)}, "
+        f"ν={recipe.learning_rate:g}{recipe.dropout.description}"
+    )
+
+
+def _boosted_learner(spec: BoostingSpec, categories: str) -> str:
+    """Return the trees, or the estimator, of a boosted model."""
+    learner = spec.learner
+    if isinstance(learner, EstimatorAdapter):
+        return describe_object(learner.estimator)
     assert isinstance(learner, TreeAdapter)
     kinds = [
         (len([*same]), _boosted_tree(tree, spec, categories))
         for tree, same in groupby(learner.trees)
     ]
     trees = " and ".join(f"{f'{n} ' if n > 1 else ''}({kind})" for n, kind in kinds)
-    in_turn = " in turn" if len(kinds) > 1 else ""
-    return (
-        f"{loss} x {method} x trees {trees}{in_turn} x "
-        f"{describe_rows(recipe.sampling.description, spec.hold_out)} x "
-        f"{describe_rounds(spec.stopping, spec.hold_out)}, "
-        f"ν={recipe.learning_rate:g}{recipe.dropout.description}"
-    )
+    return f"trees {trees}{' in turn' if len(kinds) > 1 else ''}"
 
 
 def _boosted_tree(tree: HistogramTree, spec: BoostingSpec, categories: str) -> str:

@@ -245,7 +245,10 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
     "task_type": ForeignName((_CAT,), "n_jobs", note="training runs on the CPU"),
     # other estimators
     "estimator": ForeignName(
-        (_SKL,), "learner", note="bagging has estimator, too", of="StagewiseClassifier"
+        (_SKL,),
+        "learner",
+        note="AdaBoost and bagging have estimator, too",
+        of="StagewiseClassifier",
     ),
     "base_estimator": ForeignName((_SKL,), "estimator", of="BaggingRegressor"),
     "bootstrap_features": ForeignName(

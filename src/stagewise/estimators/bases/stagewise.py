@@ -6,10 +6,9 @@ on as they are, and the terms of the model are fitted estimators.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from os import PathLike
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +17,9 @@ from stagewise.boosting import responses, steps
 from stagewise.boosting.recipe import ZERO, Recipe
 from stagewise.boosting.steps import Step
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.bases.boosting import BaseBoosting
-from stagewise.estimators.bases.tree_attributes import TreeAttributes
+from stagewise.estimators.bases.estimator_terms import ONLY_OF_TREES, EstimatorTerms
 from stagewise.estimators.parameters.learner_rules import check_tree
 from stagewise.estimators.parameters.make_specs import BOOSTING_USES
-from stagewise.learners.estimator import check_learner
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import Loss
 from stagewise.model.model import Model
@@ -35,24 +32,13 @@ from stagewise.training.describe import (
     describe_rows,
     other_parameters,
 )
-from stagewise.training.reading.passthrough import PassthroughReader
-from stagewise.training.reading.training_data import TableReader, TrainingData
-from stagewise.training.results import FitResult
+from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.specs import LearnerAdapter
-from stagewise.validation.messages import short_repr
 from stagewise.validation.rules import Rule
 
 __all__ = ["RESPONSES", "STEPS", "StagewiseMixin"]
 
 Vector = npt.NDArray[np.float64]
-
-if TYPE_CHECKING:
-
-    class _Base(TreeAttributes, BaseBoosting):
-        """The other bases of an estimator."""
-
-else:
-    _Base = object
 
 RESPONSES = MappingProxyType(
     {
@@ -72,29 +58,28 @@ STEPS: Mapping[str, Callable[[float], Step]] = MappingProxyType(
 )
 OF_CLASSES = ("votes", "log_odds")
 OF_LEAVES = ("region_optimum", "log_odds")
-ONLY_OF_TREES = (
-    ("max_bins", 255),
-    ("missing_values", ()),
-    ("categorical_features", "from_dtype"),
-    ("handle_unknown", "missing"),
-)
 
 STAGEWISE_RULES: Mapping[str, Rule] = MappingProxyType({"sampling": OPTION_RULES["sampling"]})
 """The rules of parameters that differ for these estimators."""
 
 
-class StagewiseMixin(_Base):
+class StagewiseMixin(EstimatorTerms):
     """The methods of `StagewiseRegressor` and `StagewiseClassifier`."""
 
     learner: Any
     response: str
     step: str
     corrective: str | None
+    _term_parameter = "learner"
     _rules = STAGEWISE_RULES
     _uses = BOOSTING_USES
 
     def _has_tree(self) -> bool:
-        return self.learner is None or isinstance(self.learner, HistogramTree)
+        return self._term_estimator() is None
+
+    def _term_estimator(self) -> Any:
+        tree = self.learner is None or isinstance(self.learner, HistogramTree)
+        return None if tree else self.learner
 
     def _parameters(self) -> dict[str, Any]:
         params = super()._parameters()
@@ -105,20 +90,10 @@ class StagewiseMixin(_Base):
         if tree:
             params["learner"] = check_tree(learner, name, of_classes=of_classes)
         else:
-            try:
-                check_learner(learner, of_classes=of_classes)
-            except ValueError as error:
-                raise InvalidParameterError(
-                    f"The parameter 'learner' of {name} must be {error}; got {short_repr(learner)}."
-                ) from None
+            self._check_term_estimator(learner, of_classes=of_classes)
         self._check_step(params["step"], tree=tree, of_classes=of_classes)
         # No parameter is ignored: one that the learner cannot use must have its default.
-        for unused, default in (("resample", False),) if tree else ONLY_OF_TREES:
-            if params[unused] != default:
-                raise InvalidParameterError(
-                    f"The parameter {unused!r} of {name} has no effect with this learner, "
-                    f"{type(learner).__name__}; leave it at its default. Got {params[unused]!r}."
-                )
+        self._check_unused(params, {"resample": False} if tree else ONLY_OF_TREES)
         return params
 
     def _check_step(self, step: str, *, tree: bool, of_classes: bool) -> None:
@@ -166,79 +141,6 @@ class StagewiseMixin(_Base):
             return TreeAdapter((learner,), max_bins=params["max_bins"])
         return EstimatorAdapter(learner, params["resample"])
 
-    def _table_reader(self, params: dict[str, Any], previous: Model | None) -> TableReader:
-        if self._has_tree():
-            return super()._table_reader(params, previous)
-        return PassthroughReader(type(self).__name__)
-
-    def _set_fitted(
-        self, result: FitResult, data: TrainingData, params: dict[str, Any]
-    ) -> dict[str, Any]:
-        if not self._has_tree():
-            self._header = data.features
-            data.features.set_attributes(self)
-        return super()._set_fitted(result, data, params)
-
-    def _adopt(self, model: Any) -> None:
-        if isinstance(model, Model):
-            super()._adopt(model)
-            return
-        self.model_ = model
-        self.n_iter_ = model.ensemble.n_rounds
-        self.train_loss_ = model.train_loss
-        self.validation_loss_ = model.valid_loss
-        if model.classes is not None:
-            self.classes_ = model.classes
-
-    def _staged_score(self, X: Any) -> Iterator[Vector]:
-        model: Any = self._fitted()
-        if isinstance(model, Model):
-            yield from super()._staged_score(X)
-            return
-        rows = self._header.match(X, type(self).__name__)
-        stages = model.ensemble.staged_scores(rows.X, rows.n_rows)
-        next(stages)  # the constant
-        start = self._start_score(model, X)
-        yield from (score + start for score in stages)
-
-    def _score(self, X: Any, n_rounds: Any = None) -> Vector:
-        model: Any = self._fitted()
-        if isinstance(model, Model):
-            return super()._score(X, n_rounds)
-        rounds = None if n_rounds is None else self._check_rounds(model, n_rounds)
-        rows = self._header.match(X, type(self).__name__)
-        score = np.asarray(model.ensemble.score(rows.X, rows.n_rows, rounds))
-        return np.asarray(score + self._start_score(model, X))
-
-    @property
-    def feature_importances_(self) -> Vector:
-        """Each feature's share of the gain of all splits, if the learner is a tree."""
-        self._only_trees("feature_importances_")
-        return super().feature_importances_
-
-    @property
-    def apply(self) -> Any:
-        """The method that returns the leaf of each row in every tree, if the learner is a tree."""
-        self._only_trees("apply")
-        return super().apply
-
-    def _only_trees(self, what: str) -> None:
-        if not self._has_tree():
-            raise AttributeError(
-                f"{type(self).__name__} has {what} only if the learner is a tree; it is "
-                f"{type(self.learner).__name__}."
-            )
-
-    def save(self, path: str | PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
-        """Write the model to a file, if its terms are trees; see `GradientBoostingRegressor`."""
-        if not isinstance(self._fitted(), Model):
-            raise ValueError(
-                f"A model of {type(self.learner).__name__} terms cannot be saved to a file, which "
-                "holds no code. Pickle the estimator instead (joblib.dump), or use a tree as "
-                "learner."
-            )
-        super().save(path, notes=notes)
-
     def recipe(self) -> str:
         """Return the fit in one line: loss x response x step x learner x rows x rounds."""
         checked = self._parameters()
@@ -252,13 +154,3 @@ class StagewiseMixin(_Base):
             f"{describe_rounds(spec.stopping, spec.hold_out)}, ν={spec.recipe.learning_rate:g}"
             f"{other_parameters(self, 'boosting')}"
         )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        learner = self.learner
-        if hasattr(learner, "__sklearn_tags__") and not isinstance(learner, type):
-            theirs = learner.__sklearn_tags__().input_tags
-            tags.input_tags.allow_nan = theirs.allow_nan
-            tags.input_tags.categorical = theirs.categorical
-            tags.input_tags.sparse = theirs.sparse
-        return tags
