@@ -23,6 +23,7 @@ from stagewise import (
 from stagewise.inspection import Predictions, Scores, scores
 from stagewise.inspection import scores as door
 from stagewise.inspection.quality.metrics import metrics_of
+from stagewise.losses import Gamma, Poisson, Tweedie
 
 SINGLE = [name for name, (_, target) in MODELS.items() if target != "pair"]
 
@@ -138,6 +139,82 @@ def test_scores_equal_scikit_learns(name, weighted, weight):
     )
 
 
+LOSSES = {1.0: Poisson(), 1.3: Tweedie(power=1.3), 2.0: Gamma()}
+
+
+def counts(power, weight=None):
+    """Return predictions of a model of counts or amounts, with zeros if they are allowed."""
+    rng = np.random.default_rng(2)
+    y, y_pred = rng.gamma(2.0, 3.0, 200), rng.gamma(2.0, 3.0, 200)
+    y = np.floor(y) if power < 2 else y
+    return Predictions.from_arrays(y, y_pred, None, weight, deviance_power=power)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("power", LOSSES)
+def test_deviances_equal_scikit_learns(power, weighted, weight):
+    given = counts(power, weight if weighted else None)
+    found = Scores.of(given, n_resamples=0).scores
+    y, options = given.y, {"sample_weight": given.weight, "power": power}
+    assert (y == 0).any() == (power < 2)
+    deviance = metrics.mean_tweedie_deviance(y, given.y_pred, **options)
+    d2 = metrics.d2_tweedie_score(y, given.y_pred, **options)
+    assert [s.value for s in found[:2]] == pytest.approx([deviance, d2], rel=1e-12)
+    mean = np.full(len(y), np.average(y, weights=given.weight))
+    constant = metrics.mean_tweedie_deviance(y, mean, **options)
+    assert [s.baseline for s in found[:2]] == pytest.approx([constant, 0.0], rel=1e-12)
+    name = {1.0: "poisson", 2.0: "gamma"}.get(power, "tweedie")
+    assert [s.name for s in found] == [
+        *(f"{name}_deviance", f"d2_{name}_deviance"),
+        *("rmse", "mae", "r2"),
+    ]
+
+
+@pytest.mark.parametrize("power", LOSSES)
+def test_a_model_of_counts_or_amounts_has_the_deviance_of_its_loss(power):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 1)), rng.gamma(3.0, 1.0, 80)
+    model = GradientBoostingRegressor(loss=LOSSES[power], n_estimators=3).fit(X, y)
+    assert Predictions.of(model, X, y).deviance_power == power
+    named = GradientBoostingRegressor(loss="tweedie", n_estimators=3).fit(X, y)
+    assert Predictions.of(named, X, y).deviance_power == 1.5
+    assert Predictions.of(GradientBoostingRegressor().fit(X, y), X, y).deviance_power is None
+
+
+def test_a_deviance_outside_its_domain_is_undefined():
+    given = Predictions.from_arrays([0.0, 1.0, 2.0], [1.0, 1.0, 2.0], deviance_power=2.0)
+    found = Scores.of(given)
+    assert np.isnan([found["gamma_deviance"].value, found["d2_gamma_deviance"].value]).all()
+    assert "gamma deviance is undefined" in found["gamma_deviance"].reason
+    assert found["rmse"].value > 0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", ["a number", "two classes", "three classes"])
+def test_baselines_are_the_best_constants(name, weighted, weight):
+    given = predictions_of(name, weight if weighted else None)
+    found = {s.name: s.baseline for s in Scores.of(given, n_resamples=0).scores}
+    y, w = given.y, given.weight
+    if name == "a number":
+        mean = np.average(y, weights=w)
+        # The least mean absolute error is that of one of the targets.
+        absolute = min(np.average(np.abs(y - one), weights=w) for one in y[w > 0])
+        rmse = np.sqrt(np.average((y - mean) ** 2, weights=w))
+        assert found == pytest.approx({"rmse": rmse, "mae": absolute, "r2": 0.0}, rel=1e-12)
+        return
+    shares = np.array([w[y == k].sum() for k in range(len(given.classes))]) / w.sum()
+    brier = 1 - (shares**2).sum()
+    assert found == pytest.approx(
+        {
+            "log_loss": -(shares * np.log(shares)).sum(),
+            "accuracy": shares.max(),
+            "auc": 0.5,
+            "brier": brier / 2 if len(shares) == 2 else brier,
+        },
+        rel=1e-12,
+    )
+
+
 @pytest.mark.parametrize("name", ["a number", "two classes", "three classes"])
 def test_weight_two_equals_the_row_twice_and_weight_zero_its_absence(name):
     X = mixed(60, seed=5)
@@ -166,9 +243,10 @@ def test_confidence_limits_are_bootstrap_quantiles():
     np.testing.assert_allclose([[s.low, s.high] for s in found.scores], limits.T)
 
 
-@pytest.mark.parametrize("name", ["a number", "two classes", "three classes"])
+@pytest.mark.parametrize("name", ["a number", "two classes", "three classes", *LOSSES])
 def test_influences_are_derivatives_by_the_weights(name, weight):
-    given = predictions_of(name, weight).with_weight()
+    given = counts(name, weight) if name in LOSSES else predictions_of(name, weight)
+    given = given.with_weight()
     for metric in metrics_of(given):
         found = metric.influence(given.weight)
         for i in (0, 7, 30):

@@ -31,7 +31,11 @@ __all__ = [
     "text_columns",
     "unsupported_columns",
     "unsupported_columns_error",
+    "whole_numbers_without_repetition",
 ]
+
+FEW_ROWS = 20
+"""In smaller tables, columns without repeated values occur by chance."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,20 @@ def _is_number(kind: pa.DataType) -> bool:
         or types.is_temporal(kind)
         or types.is_null(kind)
     )
+
+
+def whole_numbers_without_repetition(table: pa.Table) -> list[str]:
+    """Return the names of integer columns with a different value in every row."""
+    from pyarrow import compute, types
+
+    n = table.num_rows
+    return [
+        field.name
+        for field in table.schema
+        if n >= FEW_ROWS
+        and types.is_integer(field.type)
+        and compute.count_distinct(table.column(field.name), mode="all").as_py() == n
+    ]
 
 
 def feature_table(table: pa.Table, names: Sequence[str]) -> pa.Table:

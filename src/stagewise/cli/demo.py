@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import stagewise
-from stagewise.cli.evaluate import SCORE_LABELS, score_tables
 from stagewise.cli.files import require, write_columns
 from stagewise.cli.models import save_model
+from stagewise.cli.scoring.score_table import ScoreTable
 from stagewise.cli.screen import Screen, amount
 from stagewise.cli.show import top_importances
 from stagewise.inspection import Predictions
@@ -89,14 +89,12 @@ def _tables() -> tuple[pa.Table, pa.Table]:
 
 def _report(model: stagewise.GradientBoostingClassifier, test: pa.Table, screen: Screen) -> None:
     y = np.asarray(test[TARGET].to_pylist())
-    scores, per_class = score_tables(Predictions.of(model, test.drop_columns([TARGET]), y))
+    table = ScoreTable.of(Predictions.of(model, test.drop_columns([TARGET]), y))
     screen.line()
-    screen.pairs(
-        f"Test scores ({amount(int(model.n_iter_), 'round')}, chosen by cross-validation)",
-        {SCORE_LABELS[name]: value for name, value in scores.items()},
-    )
+    rounds = amount(int(model.n_iter_), "round")
+    table.show(f"Test scores ({rounds}, chosen by cross-validation)", screen)
     screen.line()
-    screen.table("Each class", per_class)
+    screen.table("Each class", table.per_class)
     screen.line()
     screen.bars("Most important features (share of the total gain)", top_importances(model, top=10))
 

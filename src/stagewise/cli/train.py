@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.cli.columns import Roles
+from stagewise.cli.columns import Roles, whole_numbers_without_repetition
 from stagewise.cli.errors import InputError, listing
-from stagewise.cli.evaluate import SCORE_LABELS
 from stagewise.cli.files import check_writable
 from stagewise.cli.methods import METHODS
 from stagewise.cli.models import learning_rate_of, n_categories_of, save_model
@@ -28,10 +27,13 @@ from stagewise.cli.task import Guess
 from stagewise.cli.training.choices import choose_categorical, feature_names, make_estimator
 from stagewise.cli.training.cluster import Cluster
 from stagewise.cli.training.dataset_rows import DatasetRows
-from stagewise.cli.training.rows import TrainingRows, ValidationScores
+from stagewise.cli.training.rows import HeldOutScores, TrainingRows
 from stagewise.cli.training.table_rows import TableRows
 
 __all__ = ["add_arguments", "run"]
+
+WITH_REPORT = tuple(name for name in METHODS if name not in ("linear", "stepwise", "stagewise"))
+"""The methods whose models have trees, and so a report."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -95,6 +97,12 @@ def _add_training_arguments(group: argparse._ArgumentGroup) -> None:
     )
     valid = "a validation table: scored after training, and after each round if there are rounds"
     add("--valid", metavar="FILE", help=valid + "; with rows in batches also a folder or a pattern")
+    add(
+        "--hold-out",
+        type=float,
+        metavar="FRACTION",
+        help="the fraction of the rows, such as 0.2, that are scored and not trained on",
+    )
     stopping = "stop when the loss on --valid (default: on held-out rows) no longer decreases"
     add("--early-stopping", action="store_true", help=stopping)
     add("--seed", type=int, metavar="N", help="the random_state (default: 0)")
@@ -141,8 +149,9 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
         start = perf_counter()
         estimator = rows.fit(estimator)
         seconds = perf_counter() - start
-        _warn_of_many_categories(estimator, rows.n_rows, screen)
+        _warn_of_identifiers(estimator, rows, names, screen)
         save_model(estimator, path, args.target)
+        scores = rows.scores(estimator)
         result = {
             "model": str(path),
             "method": args.method,
@@ -154,9 +163,10 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
             "dropped": dropped,
             "seconds": seconds,
             **rows.finish(),
-            **_summary(estimator, rows.scores(estimator)),
+            **_summary(estimator),
+            **({} if scores is None else scores.facts()),
         }
-    _print_summary(result, args, screen)
+    _print_summary(result, scores, args, screen)
     screen.result(result)
 
 
@@ -191,6 +201,8 @@ def _is_pattern(table: str) -> bool:
 
 def _refuse_combinations(args: argparse.Namespace) -> None:
     """Raise if options cannot be combined, before any file is read."""
+    if args.hold_out is not None:
+        _check_hold_out(args)
     if args.drop_unlabelled and _is_dataset(args):
         raise InputError(
             "--drop-unlabelled is for one file in memory, not for rows that are read in batches; "
@@ -213,6 +225,19 @@ def _refuse_combinations(args: argparse.Namespace) -> None:
             raise InputError(f"{option} cannot be combined with --cluster: {reason}; leave it out.")
 
 
+def _check_hold_out(args: argparse.Namespace) -> None:
+    """Raise unless a fraction of a table in memory can be held out."""
+    if not 0.0 < args.hold_out < 1.0:
+        raise InputError(f"--hold-out must be a fraction between 0 and 1; got {args.hold_out:g}.")
+    if args.valid is not None:
+        raise InputError("--hold-out and --valid both name the rows to score; leave one out.")
+    if _is_dataset(args):
+        raise InputError(
+            "--hold-out is for one file in memory, not for rows that are read in batches; write "
+            "the rows to score into a file of their own, and name it with --valid."
+        )
+
+
 def _default_model(data: Sequence[str]) -> Path:
     """Return the model file of a table: its name; of several files model.stgw."""
     if len(data) > 1 or _is_pattern(data[0]):
@@ -229,7 +254,7 @@ def _task(rows: TrainingRows, args: argparse.Namespace, screen: Screen) -> Guess
     return guess
 
 
-def _summary(estimator: Any, valid: ValidationScores | None) -> dict[str, Any]:
+def _summary(estimator: Any) -> dict[str, Any]:
     """Return the summary of a trained model."""
     model, rate = estimator.model_, learning_rate_of(estimator)
     facts: dict[str, Any] = {
@@ -243,9 +268,6 @@ def _summary(estimator: Any, valid: ValidationScores | None) -> dict[str, Any]:
     for name, losses in (("train_loss", model.train_loss), ("validation_loss", model.valid_loss)):
         if len(losses):
             facts[name] = float(losses[_kept(estimator, len(losses))])
-    if valid is not None:
-        facts["validation"] = valid.scores
-        facts["validation_rows"], facts["validation_rows_scored"] = valid.n_rows, valid.n_scored
     return facts
 
 
@@ -261,18 +283,31 @@ def _kept(estimator: Any, n_losses: int) -> int:
     return min(max(int(n), 1), n_losses) - 1
 
 
-def _warn_of_many_categories(estimator: Any, n_rows: int, screen: Screen) -> None:
-    """Warn about categorical columns that look like identifiers of the rows."""
-    many = [name for name, n in n_categories_of(estimator).items() if n > n_rows / 2]
+def _warn_of_identifiers(
+    estimator: Any, rows: TrainingRows, names: list[str], screen: Screen
+) -> None:
+    """Warn about columns that look like identifiers of the rows."""
+    n_rows, categories = rows.n_rows, n_categories_of(estimator)
+    many = [name for name, n in categories.items() if n > n_rows / 2]
     if many:
         screen.warn(
             f"{listing(many)} {'have' if len(many) > 1 else 'has'} a different category in most of "
             f"the {amount(n_rows, 'row')}; if these are identifiers, leave them out with "
             f"--ignore {shlex.join(many)}."
         )
+    others = rows.columns.select([name for name in names if name not in categories])
+    unique = whole_numbers_without_repetition(others)
+    if unique:
+        screen.warn(
+            f"{listing(unique)} {'have' if len(unique) > 1 else 'has'} a different whole number in "
+            f"every row; if these are identifiers, leave them out with --ignore "
+            f"{shlex.join(unique)}."
+        )
 
 
-def _print_summary(result: dict[str, Any], args: argparse.Namespace, screen: Screen) -> None:
+def _print_summary(
+    result: dict[str, Any], scores: HeldOutScores | None, args: argparse.Namespace, screen: Screen
+) -> None:
     screen.pairs(
         f"Trained in {result['seconds']:.2f} s",
         {
@@ -284,10 +319,6 @@ def _print_summary(result: dict[str, Any], args: argparse.Namespace, screen: Scr
                 for name in ("train loss", "validation loss", "resumed after round", "checkpoint")
                 if name.replace(" ", "_") in result
             },
-            **{
-                f"{SCORE_LABELS[name]} on {_scored_rows(result, args)}": value
-                for name, value in result.get("validation", {}).items()
-            },
             "fingerprint": result["fingerprint"][:16],
             "model": result["model"],
         },
@@ -297,11 +328,31 @@ def _print_summary(result: dict[str, Any], args: argparse.Namespace, screen: Scr
             "Leaderboard: losses of held-out rows",
             [{n.replace("_", " "): v for n, v in row.items()} for row in result["leaderboard"]],
         )
-    screen.message(f"Next: stagewise show {result['model']}")
+    screen.line()
+    if scores is None:
+        screen.line(f"No scores: no rows were held out. {_scores_remedy(args)}")
+    else:
+        chose = "; they chose the number of rounds" if _chose_rounds(result, scores) else ""
+        scores.table.show(f"Scores of {scores.where}{chose}", screen)
+    screen.message(_next_command(result["model"], args))
 
 
-def _scored_rows(result: dict[str, Any], args: argparse.Namespace) -> str:
-    """Return the rows that validation scores are computed from: a sample of a large table."""
-    n_rows, n_scored = result["validation_rows"], result["validation_rows_scored"]
-    where = args.valid if _is_pattern(args.valid) else Path(args.valid).name
-    return where if n_scored == n_rows else f"{n_scored:,} of the {n_rows:,} rows of {where}"
+def _chose_rounds(result: dict[str, Any], scores: HeldOutScores) -> bool:
+    """Return whether the scored rows also chose the number of rounds, which flatters the scores."""
+    if scores.kind in ("folds", "fraction"):
+        return "rounds" in result
+    return scores.kind == "file" and "validation_loss" in result
+
+
+def _scores_remedy(args: argparse.Namespace) -> str:
+    """Return how the scores of rows that are not trained on are obtained."""
+    if _is_dataset(args):
+        return "Name a table of other rows with --valid."
+    return "Name a table of other rows with --valid, or set --hold-out 0.2."
+
+
+def _next_command(model: str, args: argparse.Namespace) -> str:
+    """Return the suggested next command, with the files of this one."""
+    if args.valid is not None and not _is_dataset(args) and args.method in WITH_REPORT:
+        return f"Next: {shlex.join(['stagewise', 'report', model, args.valid])}"
+    return f"Next: {shlex.join(['stagewise', 'show', model])}"

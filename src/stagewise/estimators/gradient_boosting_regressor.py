@@ -204,6 +204,8 @@ Mvs, default="auto"
         ν.
     train_loss_, validation_loss_ : float64 array
         The mean loss after every round that was run.
+    held_out_rows_ : array of int
+        The indices of the rows of X that early_stopping=True held out.
     feature_importances_ : float64 array
         Each feature's share of the gain of all splits.
     n_features_in_, feature_names_in_

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import xlogy
 
-__all__ = ["CLASSIFICATION_ROW_LOSSES", "REGRESSION_ROW_LOSSES", "RowLoss"]
+__all__ = ["CLASSIFICATION_ROW_LOSSES", "REGRESSION_ROW_LOSSES", "RowLoss", "unit_deviance"]
 
 Vector = npt.NDArray[np.float64]
 RowLoss = Callable[[npt.NDArray[Any], Vector], Vector]
@@ -43,6 +44,26 @@ def _brier(y: npt.NDArray[Any], y_pred: Vector) -> Vector:
     own = y_pred[np.arange(len(y)), y]
     whole = (y_pred**2).sum(axis=1) - own**2 + (1.0 - own) ** 2
     return np.asarray(whole / 2 if y_pred.shape[1] == 2 else whole)
+
+
+def unit_deviance(y: npt.NDArray[Any], y_pred: Any, power: float) -> Vector:
+    """Return the Tweedie deviance of each row; power 1 is Poisson's, 2 that of the gamma loss.
+
+        d = 2 (y^(2-p) / ((1-p)(2-p)) - y μ^(1-p) / (1-p) + μ^(2-p) / (2-p)),    1 < p < 2
+
+    It is NaN where y is outside the domain, and infinite where μ = 0 < y.
+    """
+    y, mu = np.broadcast_arrays(np.asarray(y, dtype=np.float64), y_pred)
+    with np.errstate(all="ignore"):
+        if power == 1.0:
+            found = xlogy(y, y / np.where(y > 0, mu, 1.0)) - y + mu
+        elif power == 2.0:
+            found = y / mu - 1.0 - np.log(y / mu)
+        else:
+            a, b = 1.0 - power, 2.0 - power
+            found = np.maximum(y, 0.0) ** b / (a * b) - y * mu**a / a + mu**b / b
+        outside = (y < 0) | (mu < 0) | ((y == 0) & (power == 2.0))
+        return np.asarray(np.where(outside, np.nan, 2.0 * np.maximum(found, 0.0)))
 
 
 REGRESSION_ROW_LOSSES: Mapping[str, RowLoss] = MappingProxyType(

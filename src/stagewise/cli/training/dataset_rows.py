@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import glob
 import shlex
 from collections.abc import Collection, Sequence
 from contextlib import closing
@@ -12,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from stagewise.cli.columns import Roles, feature_table, numbers, text_columns
 from stagewise.cli.errors import InputError
-from stagewise.cli.evaluate import model_scores
 from stagewise.cli.evaluation_data import target_values
 from stagewise.cli.files import open_tables
 from stagewise.cli.methods import uses_validation_rows
 from stagewise.cli.models import named_input
+from stagewise.cli.scoring.score_table import ScoreTable
 from stagewise.cli.task import Guess, guess_task_of_dataset
 from stagewise.cli.training.checkpoint_key import checkpoint_key
 from stagewise.cli.training.cluster import Cluster
-from stagewise.cli.training.rows import ValidationScores
+from stagewise.cli.training.rows import HeldOutScores
 from stagewise.datasets import Dataset
 from stagewise.datasets.memory import read_bytes
 from stagewise.datasets.tables import ColumnMismatchError
@@ -138,21 +139,29 @@ class DatasetRows:
             return estimator._fit(arguments, checkpoints=checkpoints)  # noqa: SLF001
         return estimator.fit(self._train, **({} if valid is None else {"X_val": valid}))
 
-    def scores(self, estimator: Any) -> ValidationScores | None:
+    def scores(self, estimator: Any) -> HeldOutScores | None:
         """Return the scores on a sample of the validation rows; None: there are none."""
         valid = self._valid
         if valid is None:
             return None
         target, weight = self.roles.target, self.roles.weight
         table = _sample(valid, MOST_SCORED)
-        scores, _ = model_scores(
+        scored = ScoreTable.of_rows(
             estimator,
             feature_table(table, valid.features),
             target_values(estimator, table, target),
             target,
             None if weight is None else numbers(table, weight, "weight"),
         )
-        return ValidationScores(scores, valid.n_rows, table.num_rows)
+        where = (
+            self._args.valid if glob.has_magic(self._args.valid) else Path(self._args.valid).name
+        )
+        count = f"{table.num_rows:,} of the {valid.n_rows:,}"
+        if table.num_rows == valid.n_rows:
+            count = f"{valid.n_rows:,}"
+        return HeldOutScores(
+            "file", f"{count} rows of {where}", scored, valid.n_rows, table.num_rows
+        )
 
     def finish(self) -> dict[str, Any]:
         """Remove the checkpoint after the model was saved; return the round it resumed from."""

@@ -6,29 +6,47 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from stagewise.cli.columns import Roles
+from stagewise.cli.scoring.score_table import ScoreTable
 from stagewise.cli.task import Guess
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["TrainingRows", "ValidationScores"]
+__all__ = ["HeldOutScores", "TrainingRows"]
 
 
 @dataclass(frozen=True)
-class ValidationScores:
-    """The scores of a model on validation rows.
+class HeldOutScores:
+    """The scores of a model on rows that it was not fitted to.
 
     Parameters
     ----------
-    scores : dict of str to float
-        By name; see `SCORE_LABELS`.
+    kind : {"file", "hold_out", "folds", "fraction", "out_of_bag"}
+        Which rows: those of --valid or --hold-out; those that folds or early stopping held out;
+        the out-of-bag rows of a forest.
+    where : str
+        The rows in words.
+    table : ScoreTable
+        The scores and their baselines.
     n_rows, n_scored : int
-        The number of validation rows, and of those that were predicted for the scores.
+        The number of such rows, and of those that were predicted for the scores.
     """
 
-    scores: dict[str, float]
+    kind: str
+    where: str
+    table: ScoreTable
     n_rows: int
     n_scored: int
+
+    def facts(self) -> dict[str, Any]:
+        """Return the scores for the result of the command."""
+        return {
+            "validation": self.table.values(),
+            "validation_baseline": self.table.baselines(),
+            "validation_kind": self.kind,
+            "validation_rows": self.n_rows,
+            "validation_rows_scored": self.n_scored,
+        }
 
 
 class TrainingRows(Protocol):
@@ -62,8 +80,8 @@ class TrainingRows(Protocol):
     def fit(self, estimator: Any) -> Any:
         """Return the fitted estimator."""
 
-    def scores(self, estimator: Any) -> ValidationScores | None:
-        """Return the scores on the validation rows; None: there are none."""
+    def scores(self, estimator: Any) -> HeldOutScores | None:
+        """Return the scores on rows that were not trained on; None: there are none."""
 
     def finish(self) -> dict[str, Any]:
         """Remove temporary files after the model was saved; return facts for the summary."""

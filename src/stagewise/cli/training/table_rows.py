@@ -19,14 +19,15 @@ from stagewise.cli.columns import (
     numbers,
     text_columns,
 )
-from stagewise.cli.evaluate import model_scores
+from stagewise.cli.errors import InputError
 from stagewise.cli.evaluation_data import target_values
 from stagewise.cli.files import read_file
 from stagewise.cli.methods import uses_validation_rows
 from stagewise.cli.models import named_input
+from stagewise.cli.scoring.score_table import ScoreTable
 from stagewise.cli.screen import Screen, amount
 from stagewise.cli.task import Guess, guess_task
-from stagewise.cli.training.rows import ValidationScores
+from stagewise.cli.training.rows import HeldOutScores
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,6 +44,13 @@ class _Data:
     y: npt.NDArray[Any]
     weight: npt.NDArray[np.float64] | None
 
+    def take(self, chosen: npt.NDArray[np.bool_]) -> _Data:
+        """Return the chosen rows."""
+        weight = None if self.weight is None else self.weight[chosen]
+        return _Data(
+            self.table.filter(chosen), self.features.filter(chosen), self.y[chosen], weight
+        )
+
 
 class TableRows:
     """The rows of one file, in memory; see `TrainingRows`."""
@@ -53,11 +61,12 @@ class TableRows:
         self._task = ""
         self._train: _Data | None = None
         self._valid: _Data | None = None
+        self._held: _Data | None = None
 
     @property
     def n_rows(self) -> int:
         """The number of training rows."""
-        return int(self.columns.num_rows)
+        return int(self.columns.num_rows) if self._train is None else len(self._train.y)
 
     def guess_task(self) -> Guess:
         """Return the task that the target suggests."""
@@ -70,8 +79,13 @@ class TableRows:
         """Choose the features, and read the target and the weights."""
         self._task = task
         features = feature_table(self.columns, names)
-        self._train = _Data(self.columns, features, *self._target_and_weight(self.columns))
-        return features
+        whole = _Data(self.columns, features, *self._target_and_weight(self.columns))
+        if self._args.hold_out is None:
+            self._train = whole
+            return features
+        held = _draw_rows(whole.y, self._args.hold_out, self._args.seed or 0, task)
+        self._train, self._held = whole.take(~held), whole.take(held)
+        return self._train.features
 
     def open_validation(self, categorical: list[str]) -> None:
         """Read the validation table, if there is one."""
@@ -100,14 +114,47 @@ class TableRows:
             sample_weight_val=valid.weight,
         )
 
-    def scores(self, estimator: Any) -> ValidationScores | None:
-        """Return the scores on the validation rows; None: there are none."""
-        valid = self._valid
-        if valid is None:
-            return None
-        known = target_values(estimator, valid.table, self.roles.target)
-        scores, _ = model_scores(estimator, valid.features, known, self.roles.target, valid.weight)
-        return ValidationScores(scores, len(known), len(known))
+    def scores(self, estimator: Any) -> HeldOutScores | None:
+        """Return the scores on rows that were not trained on; None: there are none."""
+        if self._held is not None:
+            where = f"{amount(len(self._held.y), 'row')} that --hold-out held out"
+            return self._score_data(estimator, self._held, "hold_out", where)
+        if self._valid is not None:
+            n, name = len(self._valid.y), Path(self._args.valid).name
+            return self._score_data(estimator, self._valid, "file", f"{amount(n, 'row')} of {name}")
+        return self._training_row_scores(estimator)
+
+    def _score_data(self, estimator: Any, data: _Data, kind: str, where: str) -> HeldOutScores:
+        known = target_values(estimator, data.table, self.roles.target)
+        rows = estimator, data.features, known, self.roles.target, data.weight
+        return HeldOutScores(kind, where, ScoreTable.of_rows(*rows), len(known), len(known))
+
+    def _training_row_scores(self, estimator: Any) -> HeldOutScores | None:
+        """Return the scores of training rows by models that were not fitted to them."""
+        data = self._train
+        assert data is not None
+        if hasattr(estimator, "held_out_rows_"):
+            chosen = np.zeros(len(data.y), dtype=bool)
+            chosen[estimator.held_out_rows_] = True
+            where = f"{amount(int(chosen.sum()), 'row')} that early stopping held out"
+            return self._score_data(estimator, data.take(chosen), "fraction", where)
+        for kind, name, by in (
+            ("folds", "oof_prediction_", "the model of a fold"),
+            ("out_of_bag", "oob_prediction_", "trees"),
+        ):
+            y_pred = getattr(estimator, name, None)
+            if y_pred is None:
+                continue
+            known = np.isfinite(y_pred).reshape(len(y_pred), -1).all(axis=1)
+            if not known.any():
+                continue
+            y = target_values(estimator, data.table, self.roles.target)[known]
+            weight = None if data.weight is None else data.weight[known]
+            table = ScoreTable.of_arrays(estimator, y, y_pred[known], self.roles.target, weight)
+            n = int(known.sum())
+            where = f"{amount(n, 'training row')}, each predicted by {by} not fitted to it"
+            return HeldOutScores(kind, where, table, n, n)
+        return None
 
     def finish(self) -> dict[str, Any]:
         """Return no facts: there are no temporary files."""
@@ -135,3 +182,20 @@ class TableRows:
             else labels(table, target)
         )
         return y, None if weight is None else numbers(table, weight, "weight")
+
+
+def _draw_rows(y: npt.NDArray[Any], fraction: float, seed: int, task: str) -> npt.NDArray[np.bool_]:
+    """Return which rows are held out: a random fraction, of each class if there are classes."""
+    order = np.random.default_rng(seed).permutation(len(y))
+    groups = [order]
+    if task == "classification":
+        labels, codes = np.unique(y, return_inverse=True)
+        groups = [order[codes[order] == k] for k in range(len(labels))]
+    held = np.zeros(len(y), dtype=bool)
+    for group in groups:
+        held[group[: int(fraction * len(group))]] = True
+    if not held.any():
+        raise InputError(
+            f"--hold-out {fraction:g} of {amount(len(y), 'row')} is no row; hold out more."
+        )
+    return held

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from stagewise.boosting.progress import PassDisplay
 from stagewise.cluster.peers import ALONE, Peers
@@ -19,6 +20,7 @@ from stagewise.losses import Loss, MultiTargetLoss
 from stagewise.model.model import Model
 from stagewise.training.fit_report import counts_by_name, fit_report, log_fit
 from stagewise.training.reading.feature_reader import FeatureReader
+from stagewise.training.reading.row_set import RowSet
 from stagewise.training.reading.target_reader import ClassReader, TargetReader
 from stagewise.training.reading.training_data import (
     FitArguments,
@@ -53,6 +55,7 @@ class FitMixin:
     n_iter_: int
     model_: Model
     seed_: int
+    held_out_rows_: npt.NDArray[np.intp]
     _passed_loss: Loss | None = None
     """The loss of the fit if it was an object; otherwise the model has its name."""
 
@@ -242,6 +245,7 @@ class FitMixin:
         self._passed_loss = passed if isinstance(passed, Loss) else None
         details = result.report() | self._set_fitted(result, data, params)
         self._set_oof_prediction(result, data)
+        self._set_held_out_rows(arguments, data)
         details["missing_value_counts"] = counts_by_name(data.features, data.missing)
         details["unknown_category_counts"] = counts_by_name(data.features, data.unknown)
         self.fit_report_ = fit_report(details, self, context.workers, begin)
@@ -284,6 +288,13 @@ class FitMixin:
     @abstractmethod
     def _adopt(self, model: Any) -> None:
         """Set every fitted attribute from a model."""
+
+    def _set_held_out_rows(self, arguments: FitArguments, data: TrainingData) -> None:
+        """Set the indices of the rows of X that a fraction holds out, if there are any."""
+        self.__dict__.pop("held_out_rows_", None)
+        held = data.valid
+        if arguments.X_val is None and isinstance(held, RowSet) and held.rows is not None:
+            self.held_out_rows_ = held.rows.astype(np.intp)
 
     def _set_oof_prediction(self, result: FitResult, data: TrainingData) -> None:
         """Set the predictions of the rows that folds held out; NaN elsewhere."""

@@ -1,12 +1,14 @@
 """Metrics as functions of the row weights.
 
 Everything that does not depend on the weights (the losses of the rows, their order) is computed
-once, so that a metric can be evaluated hundreds of times for the bootstrap.
+once, so that a metric can be evaluated hundreds of times for the bootstrap. The baseline of a
+metric is its value for the constant prediction that is best for the same rows.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +16,18 @@ import numpy.typing as npt
 
 from stagewise.inspection.fitted_model import Vector
 from stagewise.inspection.quality.predictions import Predictions
-from stagewise.inspection.row_losses import CLASSIFICATION_ROW_LOSSES, REGRESSION_ROW_LOSSES
+from stagewise.inspection.quantiles import weighted_quantiles
+from stagewise.inspection.row_losses import (
+    CLASSIFICATION_ROW_LOSSES,
+    REGRESSION_ROW_LOSSES,
+    unit_deviance,
+)
 
 __all__ = ["Metric", "metrics_of"]
 
 NAN = float("nan")
+DEVIANCES = {1.0: ("poisson", "Poisson"), 2.0: ("gamma", "gamma")}
+"""The names of deviances by their power, in metrics and for display; others are Tweedie's."""
 
 
 class Metric(ABC):
@@ -36,6 +45,10 @@ class Metric(ABC):
         """Return the metric; NaN if it is undefined."""
 
     @abstractmethod
+    def baseline(self, weight: Vector) -> float:
+        """Return the metric of the best constant prediction; NaN if it is undefined."""
+
+    @abstractmethod
     def influence(self, weight: Vector) -> Vector:
         """Return w_i · ∂metric/∂w_i for each row."""
 
@@ -44,17 +57,30 @@ class Metric(ABC):
         return "" if n_rows > 1 else "one row is not enough for confidence limits"
 
 
+Constant = Callable[[Vector], Vector]
+"""The losses of the rows for the best constant prediction, as a function of their weights."""
+
+
 class _Mean(Metric):
     """A weighted mean of losses, times their unit."""
 
-    def __init__(self, name: str, label: str, loss: Vector, unit: float = 1.0) -> None:
+    def __init__(
+        self, name: str, label: str, loss: Vector, constant: Constant, unit: float = 1.0
+    ) -> None:
         self.name, self.label, self._loss, self._unit = name, label, loss, unit
+        self._constant = constant
 
     def _mean(self, weight: Vector) -> float:
         return float(np.average(self._loss, weights=weight))
 
     def value(self, weight: Vector) -> float:
         return self._unit * self._mean(weight)
+
+    def baseline(self, weight: Vector) -> float:
+        constant = type(self)(
+            self.name, self.label, self._constant(weight), self._constant, self._unit
+        )
+        return constant.value(weight)
 
     def influence(self, weight: Vector) -> Vector:
         moved = weight * (self._loss - self._mean(weight)) / weight.sum()
@@ -80,19 +106,34 @@ class _Right(_Mean):
     ends = (0.0, 1.0)
 
 
-class _Explained(Metric):
-    """The coefficient of determination, R²."""
+class _Deviance(_Mean):
+    """A mean deviance."""
 
-    name, label, larger_is_better = "r2", "R²", True
+    def reason(self, n_rows: int) -> str:
+        if np.isfinite(self._loss).all():
+            return super().reason(n_rows)
+        return f"the {self.label} is undefined for a target or a prediction of these rows"
+
+
+class _Explained(Metric):
+    """The share of a loss that is explained, 1 - L / L(mean): R², or D² of a deviance.
+
+    The mean minimises squares and deviances, so that its own derivative does not matter.
+    """
+
+    larger_is_better = True
     ends = (float("-inf"), 1.0)
 
-    def __init__(self, y: Vector, loss: Vector) -> None:
-        self._y, self._loss = y, loss
+    def __init__(self, name: str, label: str, loss: Vector, constant: Constant) -> None:
+        self.name, self.label, self._loss, self._constant = name, label, loss, constant
 
     def _parts(self, weight: Vector) -> tuple[float, Vector, float]:
-        far = (self._y - np.average(self._y, weights=weight)) ** 2
+        far = self._constant(weight)
         whole, left = (float(np.average(each, weights=weight)) for each in (far, self._loss))
         return whole, far, left
+
+    def baseline(self, weight: Vector) -> float:
+        return 0.0 if np.isfinite(self.value(weight)) else NAN
 
     def value(self, weight: Vector) -> float:
         whole, _, left = self._parts(weight)
@@ -110,7 +151,9 @@ class _Explained(Metric):
         return np.asarray(-weight * moved / weight.sum())
 
     def reason(self, n_rows: int) -> str:
-        return "" if n_rows > 1 else "R² is undefined for one row"
+        if not np.isfinite(self._loss).all():
+            return f"{self.label} is undefined for a target or a prediction of these rows"
+        return "" if n_rows > 1 else f"{self.label} is undefined for one row"
 
 
 class _Area(Metric):
@@ -136,6 +179,9 @@ class _Area(Metric):
         areas = [ranked.area(weight) for ranked in self._sorted]
         known = [area for area in areas if area == area]
         return float(np.mean(known)) if known else NAN
+
+    def baseline(self, weight: Vector) -> float:
+        return 0.5 if np.isfinite(self.value(weight)) else NAN
 
     def influence(self, weight: Vector) -> Vector:
         if not self._sorted:
@@ -190,23 +236,64 @@ class _Ranked:
 
 
 def metrics_of(predictions: Predictions) -> list[Metric]:
-    """Return the metrics of a task for these predictions."""
+    """Return the metrics of a task for these predictions; those of the model's loss come first."""
     if predictions.task == "regression":
-        # Squares must not overflow or vanish: values are divided by a power of two near the
-        # largest.
-        largest = float(np.max(np.abs([predictions.y, predictions.y_pred]), initial=0.0))
-        unit = 2.0 ** float(np.frexp(largest)[1] - 1) if 0 < largest < np.inf else 1.0
-        y, y_pred = predictions.y / unit, predictions.y_pred / unit
-        squared = REGRESSION_ROW_LOSSES["squared_error"](y, y_pred)
-        return [
-            _Root("rmse", "RMSE", squared, unit),
-            _Mean("mae", "MAE", REGRESSION_ROW_LOSSES["absolute_error"](y, y_pred), unit),
-            _Explained(y, squared),
-        ]
+        return [*_deviances(predictions), *_errors(predictions)]
     y, y_pred = predictions.y, predictions.y_pred
+
+    def constant(name: str) -> Constant:
+        """Return the losses of the class shares; the most probable class is the majority."""
+
+        def losses(weight: Vector) -> Vector:
+            shares = np.bincount(y, weights=weight, minlength=y_pred.shape[1]) / weight.sum()
+            return CLASSIFICATION_ROW_LOSSES[name](y, np.broadcast_to(shares, y_pred.shape))
+
+        return losses
+
+    wrong, wrong_constant = CLASSIFICATION_ROW_LOSSES["error"](y, y_pred), constant("error")
+    log_loss, brier = (CLASSIFICATION_ROW_LOSSES[name](y, y_pred) for name in ("log_loss", "brier"))
     return [
-        _Mean("log_loss", "log loss", CLASSIFICATION_ROW_LOSSES["log_loss"](y, y_pred)),
-        _Right("accuracy", "accuracy", 1.0 - CLASSIFICATION_ROW_LOSSES["error"](y, y_pred)),
+        _Mean("log_loss", "log loss", log_loss, constant("log_loss")),
+        _Right("accuracy", "accuracy", 1.0 - wrong, lambda weight: 1.0 - wrong_constant(weight)),
         _Area(predictions),
-        _Mean("brier", "Brier", CLASSIFICATION_ROW_LOSSES["brier"](y, y_pred)),
+        _Mean("brier", "Brier", brier, constant("brier")),
+    ]
+
+
+def _errors(predictions: Predictions) -> list[Metric]:
+    """Return the metrics of any regression."""
+    # Squares must not overflow or vanish: values are divided by a power of two near the largest.
+    largest = float(np.max(np.abs([predictions.y, predictions.y_pred]), initial=0.0))
+    unit = 2.0 ** float(np.frexp(largest)[1] - 1) if 0 < largest < np.inf else 1.0
+    y, y_pred = predictions.y / unit, predictions.y_pred / unit
+    squared = REGRESSION_ROW_LOSSES["squared_error"](y, y_pred)
+    absolute = REGRESSION_ROW_LOSSES["absolute_error"](y, y_pred)
+
+    def from_mean(weight: Vector) -> Vector:
+        return np.asarray((y - np.average(y, weights=weight)) ** 2)
+
+    def from_median(weight: Vector) -> Vector:
+        return np.asarray(np.abs(y - weighted_quantiles(y, weight, [0.5])[0]))
+
+    return [
+        _Root("rmse", "RMSE", squared, from_mean, unit),
+        _Mean("mae", "MAE", absolute, from_median, unit),
+        _Explained("r2", "R²", squared, from_mean),
+    ]
+
+
+def _deviances(predictions: Predictions) -> list[Metric]:
+    """Return the mean deviance and D², if the loss of the model is a deviance."""
+    power = predictions.deviance_power
+    if power is None:
+        return []
+    name, label = DEVIANCES.get(power, ("tweedie", "Tweedie"))
+    y, own = predictions.y, unit_deviance(predictions.y, predictions.y_pred, power)
+
+    def from_mean(weight: Vector) -> Vector:
+        return unit_deviance(y, np.average(y, weights=weight), power)
+
+    return [
+        _Deviance(f"{name}_deviance", f"{label} deviance", own, from_mean),
+        _Explained(f"d2_{name}_deviance", "D²", own, from_mean),
     ]

@@ -6,7 +6,7 @@ curves and plots are functions of these arrays and never call the estimator agai
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,10 +15,11 @@ import numpy.typing as npt
 from stagewise.data import check_weight, read_labels, read_target
 from stagewise.display import Displayed, Summary
 from stagewise.errors import InvalidParameterError
+from stagewise.losses import REGRESSION_LOSSES, Loss
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
-__all__ = ["Predictions", "known_codes"]
+__all__ = ["Predictions", "deviance_power", "known_codes"]
 
 Vector = npt.NDArray[np.float64]
 MOST_SHOWN = 8
@@ -40,6 +41,9 @@ class Predictions(Displayed):
         The class labels of the estimator; None for a regression.
     weight : float64 array of shape (n_rows,)
         The sample weights; 1 if none were passed.
+    deviance_power : float or None
+        The power of the deviance that the model was fitted by: 1 for the Poisson loss, 2 for the
+        gamma loss, between them for Tweedie's; None: by another loss.
     """
 
     task: Literal["regression", "classification"]
@@ -47,6 +51,7 @@ class Predictions(Displayed):
     y_pred: Vector
     classes: tuple[Any, ...] | None
     weight: Vector
+    deviance_power: float | None = None
 
     def _summary(self) -> Summary:
         facts: dict[str, Any] = {"rows": len(self.y), "sum of weights": float(self.weight.sum())}
@@ -85,7 +90,8 @@ class Predictions(Displayed):
         if hasattr(estimator, "predict_proba"):
             y_pred = estimator.predict_proba(X)  # raises if the estimator is not fitted
             return cls.from_arrays(y, y_pred, estimator.classes_, sample_weight, caller=name)
-        return cls.from_arrays(y, estimator.predict(X), None, sample_weight, caller=name)
+        y_pred, power = estimator.predict(X), deviance_power(estimator)
+        return cls.from_arrays(y, y_pred, None, sample_weight, caller=name, deviance_power=power)
 
     @classmethod
     def from_arrays(
@@ -96,6 +102,7 @@ class Predictions(Displayed):
         sample_weight: Any = None,
         *,
         caller: str = "estimator",
+        deviance_power: float | None = None,
     ) -> Predictions:
         """Use predictions that already exist, such as `oob_prediction_`.
 
@@ -111,6 +118,8 @@ class Predictions(Displayed):
             Sample weights.
         caller : str
             The name of the estimator, for messages.
+        deviance_power : float or None
+            As of `Predictions`, for a regression.
         """
         predicted = np.asarray(y_pred, dtype=np.float64)
         n_rows = len(predicted)
@@ -134,7 +143,8 @@ class Predictions(Displayed):
                 "one at a time. Pass the columns of one target to Predictions.from_arrays."
             )
         predicted = predicted.reshape(n_rows)
-        return cls("regression", read_target(y, n_rows, caller=caller), predicted, None, weight)
+        known = read_target(y, n_rows, caller=caller)
+        return cls("regression", known, predicted, None, weight, deviance_power)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -146,9 +156,7 @@ class Predictions(Displayed):
         kept = self.weight > 0
         if kept.all():
             return self
-        return Predictions(
-            self.task, self.y[kept], self.y_pred[kept], self.classes, self.weight[kept]
-        )
+        return replace(self, y=self.y[kept], y_pred=self.y_pred[kept], weight=self.weight[kept])
 
     def require(self, task: str, caller: str) -> None:
         """Raise if the predictions are for the other task."""
@@ -186,6 +194,16 @@ class Predictions(Displayed):
             f"{short_repr(pos_label)}."
             f"{nearest_name(str(pos_label), self.names)}"
         )
+
+
+def deviance_power(estimator: Any) -> float | None:
+    """Return the power of the deviance that a regressor was fitted by; None: by another loss."""
+    loss = getattr(estimator, "loss", getattr(estimator, "criterion", None))
+    if isinstance(loss, str):
+        kind = REGRESSION_LOSSES.get(loss)
+        loss = None if kind is None else kind()
+    own = isinstance(loss, Loss) and loss.name in REGRESSION_LOSSES
+    return getattr(loss, "power", None) if own else None
 
 
 def known_codes(

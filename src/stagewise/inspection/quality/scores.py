@@ -45,6 +45,8 @@ class Score(Displayed):
         Whether larger values are better.
     reason : str
         Why a value is NaN; empty if none is.
+    baseline : float
+        The score of the constant prediction that is best for these rows.
     """
 
     name: str
@@ -54,10 +56,12 @@ class Score(Displayed):
     high: float
     larger_is_better: bool
     reason: str = ""
+    baseline: float = NAN
 
     def _summary(self) -> Summary:
         limits = f" [{self.low:.6g}, {self.high:.6g}]" if np.isfinite(self.low) else ""
-        return Summary(f"{self.label} {self.value:.6g}{limits}", note=self.reason)
+        known = f", baseline {self.baseline:.6g}" if np.isfinite(self.baseline) else ""
+        return Summary(f"{self.label} {self.value:.6g}{limits}{known}", note=self.reason)
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,7 +77,8 @@ class Scores(Displayed):
     confidence_level : float
         The confidence level of the limits.
     scores : tuple of Score
-        Regression: rmse, mae and r2; classification: log_loss, accuracy, auc and brier.
+        Regression: rmse, mae and r2, after the deviance and D² if the loss of the model is
+        Poisson, gamma or Tweedie; classification: log_loss, accuracy, auc and brier.
     """
 
     task: str
@@ -110,7 +115,10 @@ class Scores(Displayed):
             else:
                 low, high = _normal(metrics, weight, share)
         scored = tuple(
-            Score(m.name, m.label, m.value(weight), a, b, m.larger_is_better, m.reason(n))
+            Score(
+                *(m.name, m.label, m.value(weight), a, b, m.larger_is_better, m.reason(n)),
+                baseline=m.baseline(weight),
+            )
             for m, a, b in zip(metrics, low.tolist(), high.tolist(), strict=True)
         )
         return cls(rows.task, n, share, scored)
@@ -127,7 +135,13 @@ class Scores(Displayed):
     def _summary(self) -> Summary:
         level = f"{self.confidence_level:.0%} confidence limits"
         rows = [
-            {"score": s.label, "value": s.value, "low": s.low, "high": s.high}
+            {
+                "score": s.label,
+                "value": s.value,
+                "low": s.low,
+                "high": s.high,
+                "baseline": s.baseline,
+            }
             | ({"reason": s.reason} if s.reason else {})
             for s in self.scores
         ]
@@ -136,7 +150,14 @@ class Scores(Displayed):
     def table(self) -> list[dict[str, Any]]:
         """Return one row per score."""
         return [
-            {"score": s.name, "value": s.value, "low": s.low, "high": s.high, "reason": s.reason}
+            {
+                "score": s.name,
+                "value": s.value,
+                "low": s.low,
+                "high": s.high,
+                "baseline": s.baseline,
+                "reason": s.reason,
+            }
             for s in self.scores
         ]
 
@@ -180,6 +201,11 @@ def scores(
                   unweighted mean of the one-vs-rest areas of the classes in y
     brier         mean of (p - y)²; of more than two classes of Σ_k (p_k - 1[y = k])²
     ============  =====================================================================
+
+    A model with a Poisson, gamma or Tweedie loss also has the mean deviance of that loss, such as
+    poisson_deviance, and D² = 1 - deviance / deviance of the mean, such as d2_poisson_deviance.
+    Every score has a baseline: the score of the constant that is best for these rows (the mean; for
+    mae the median; the class shares; the most frequent class; 0.5 for auc).
 
     Parameters
     ----------

@@ -1,0 +1,91 @@
+"""Scores of a model, printed beside those of the best constant prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.cli.errors import InputError
+from stagewise.cli.screen import Screen
+from stagewise.inspection import ConfusionMatrix, Predictions, Score, Scores
+from stagewise.inspection.quality.predictions import deviance_power
+
+__all__ = ["ScoreTable"]
+
+NOT_PRINTED = ("brier",)
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """The printed scores of a model.
+
+    Parameters
+    ----------
+    scores : tuple of Score
+        The scores with their baselines.
+    per_class : list of dict
+        Precision, recall and F1 of each class; empty for a regression.
+    """
+
+    scores: tuple[Score, ...]
+    per_class: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, predictions: Predictions) -> ScoreTable:
+        """Score predictions, without confidence limits."""
+        found = Scores.of(predictions, n_resamples=0).scores
+        per_class = ConfusionMatrix.of(predictions).by_class() if predictions.classes else []
+        return cls(tuple(score for score in found if score.name not in NOT_PRINTED), per_class)
+
+    @classmethod
+    def of_arrays(
+        cls,
+        estimator: Any,
+        y: npt.NDArray[Any],
+        y_pred: npt.NDArray[np.float64],
+        target: str,
+        weight: npt.NDArray[np.float64] | None,
+    ) -> ScoreTable:
+        """Score the predictions of an estimator; errors about y name the target column."""
+        numeric = estimator.model_.task == "regression"
+        classes = None if numeric else estimator.classes_
+        power = deviance_power(estimator) if numeric else None
+        try:
+            return cls.of(Predictions.from_arrays(y, y_pred, classes, weight, deviance_power=power))
+        except ValueError as error:
+            raise InputError(f"With {target!r} as y: {error}") from None
+
+    @classmethod
+    def of_rows(
+        cls,
+        estimator: Any,
+        features: Any,
+        y: npt.NDArray[Any],
+        target: str,
+        weight: npt.NDArray[np.float64] | None,
+    ) -> ScoreTable:
+        """Predict rows and score the predictions."""
+        numeric = estimator.model_.task == "regression"
+        y_pred = estimator.predict(features) if numeric else estimator.predict_proba(features)
+        return cls.of_arrays(estimator, y, y_pred, target, weight)
+
+    def values(self) -> dict[str, float]:
+        """Return the scores by name."""
+        return {score.name: score.value for score in self.scores}
+
+    def baselines(self) -> dict[str, float]:
+        """Return the scores of the best constant prediction by name."""
+        return {score.name: score.baseline for score in self.scores}
+
+    def show(self, title: str, screen: Screen) -> None:
+        """Print the scores and those of the best constant prediction."""
+        screen.table(
+            title,
+            [
+                {"score": score.label, "value": score.value, "best constant": score.baseline}
+                for score in self.scores
+            ],
+        )
