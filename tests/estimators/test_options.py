@@ -427,6 +427,8 @@ def test_every_estimator_has_at_most_42_parameters(kind):
 
 SCIKIT_LEARN = {"fit", "predict", "score", "get_params", "set_params", "get_metadata_routing"}
 SCIKIT_LEARN |= {"set_fit_request", "set_predict_request", "set_score_request"}
+SCIKIT_LEARN |= {"set_decision_function_request", "set_predict_proba_request"}
+SCIKIT_LEARN |= {"set_predict_log_proba_request"}
 SCIKIT_LEARN |= {"predict_proba", "decision_function", "staged_predict", "staged_predict_proba"}
 SCIKIT_LEARN |= {"staged_decision_function", "apply", "feature_importances_", "decision_path"}
 SCIKIT_LEARN |= {"n_classes_", "predict_log_proba", "oob_decision_function_"}
