@@ -353,6 +353,6 @@ def test_names_with_markup_and_quotes_survive_a_file(page, tmp_path):
         encoding="utf-8",
     )
     page.goto(file.as_uri())
-    features = page.evaluate("() => window.opened.then((model) => model.features)")
+    features = page.evaluate("window.opened.features")
     assert [feature["name"] for feature in features] == names
     assert features[3]["categories"] == list(model.model_.features[3].categories.values)

@@ -35,7 +35,7 @@ Array = npt.NDArray[Any]
 FORMAT = 1
 TREES_SHOWN = 10
 """The number of trees that are exported for display if the model is too large."""
-SCRIPTS = ("datetimes.js", "trees.js", "shap.js", "rows.js", "model.js")
+SCRIPTS = ("inflate.js", "datetimes.js", "trees.js", "shap.js", "rows.js", "model.js")
 
 KINDS = MappingProxyType({"real": "number", "wide_integer": "integer", "categorical": "category"})
 """The names of the kinds of features on the page."""

@@ -100,44 +100,53 @@ const SECTIONS = [
 function navigation(version) {
   const links = SECTIONS.map(([id, title]) => h("a", { href: `#${id}` }, title));
   const nav = h("nav", { "aria-label": "Sections" }, h("div", { class: "brand" }, brandMark(), h("span", {}, "Model report")),
-    h("ul", {}, links.map((link) => h("li", {}, link))), themeButton(), h("div", { class: "foot" }, `stagewise ${version}`));
+    h("span", { class: "more before", "aria-hidden": "true" }, "‹"), h("ul", {}, links.map((link) => h("li", {}, link))), h("span", { class: "more after", "aria-hidden": "true" }, "›"), themeButton(), h("div", { class: "foot" }, `stagewise ${version}`));
+  const list = nav.querySelector("ul");
+  // On a narrow screen the links scroll; arrows show on which sides there are more.
+  const showEnds = () => {
+    nav.classList.toggle("more-before", list.scrollLeft > 2);
+    nav.classList.toggle("more-after", list.scrollLeft + list.clientWidth < list.scrollWidth - 2);
+  };
+  list.addEventListener("scroll", showEnds, { passive: true });
   nav.watch = (sections) => {
-    const seen = new Map();
-    const observer = new IntersectionObserver((entries) => {
-      for (const entry of entries) seen.set(entry.target.id, entry.isIntersecting);
-      const now = SECTIONS.find(([id]) => seen.get(id))?.[0];
-      if (!now) return;
+    // The current section is the last one that begins in the upper part of the window, or at its end.
+    const update = () => {
+      const atEnd = window.scrollY > 0 && window.scrollY + window.innerHeight > document.documentElement.scrollHeight - 4;
+      const now = atEnd ? sections.length - 1 : Math.max(0, sections.findLastIndex((section) => section.getBoundingClientRect().top < 160));
       links.forEach((link, i) => {
-        if (SECTIONS[i][0] === now) {
+        if (i !== now) link.removeAttribute("aria-current");
+        else if (!link.hasAttribute("aria-current")) {
           link.setAttribute("aria-current", "true");
-          const list = link.closest("ul");
           list.scrollTo({ left: link.offsetLeft - list.clientWidth / 2 });
-        } else link.removeAttribute("aria-current");
+        }
       });
-    }, { rootMargin: "-15% 0px -70% 0px" });
-    sections.forEach((section) => observer.observe(section));
+      showEnds();
+    };
+    window.addEventListener("scroll", update, { passive: true });
+    window.addEventListener("resize", update);
+    update();
   };
   return nav;
 }
 
-async function start() {
+/** Make the whole page at once, so that it is complete when it has loaded. */
+function start() {
   const facts = JSON.parse(document.getElementById("facts").textContent, revive);
-  const model = await Model.open(JSON.parse(document.getElementById("model").textContent));
+  const model = Model.open(JSON.parse(document.getElementById("model").textContent));
   const page = new Page(facts, model);
   const nav = navigation(facts.overview.version);
   const main = h("main", { id: "main" });
   document.body.replaceChildren(h("a", { class: "skip", href: "#main" }, "Skip to the report"), h("div", { class: "frame" }, nav, main), tip);
-  for (const [, , make] of SECTIONS) {
-    main.append(make(page));
-    // Let the browser paint between sections, so that the first one appears at once.
-    await new Promise((done) => setTimeout(done));
-  }
+  for (const [, , make] of SECTIONS) main.append(make(page));
+  for (const drawn of main.querySelectorAll("figure, .tree")) drawn.redraw();
   nav.watch([...main.children]);
   window.addEventListener("scroll", hideTip, { passive: true });
   document.documentElement.dataset.ready = "true";
 }
 
-start().catch((error) => {
+try {
+  start();
+} catch (error) {
   document.body.prepend(h("p", { class: "notes", role: "alert" }, `The report cannot be displayed: ${error.message}. It needs a browser of 2024 or later.`));
   throw error;
-});
+}

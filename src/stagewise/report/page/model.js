@@ -14,11 +14,11 @@ class Model {
   // Opens a parsed payload. `features` are {name, kind: "number", "integer" (too wide for a double) or
   // "category", categories: their labels or null, temporalType: "date", "duration", "time of day" if
   // numbers are nanoseconds, or null}.
-  static async open(payload) {
+  static open(payload) {
     if (payload.format !== 1) {
       throw new Error(`This page reads models of format 1, not of format ${payload.format}.`);
     }
-    return new Model(payload, await unpack(payload.packed, payload.arrays));
+    return new Model(payload, unpack(payload.packed, payload.arrays));
   }
 
   constructor(facts, arrays) {
@@ -173,11 +173,10 @@ function shares(parts) {
 }
 
 // Unpacks arrays; see stagewise.report.packing.
-async function unpack(text, places) {
+function unpack(text, places) {
   const letters = atob(text), zipped = new Uint8Array(letters.length);
   for (let i = 0; i < letters.length; i++) zipped[i] = letters.charCodeAt(i);
-  const stream = new Blob([zipped]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const bytes = inflate(zipped);
   const kinds = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, u8: BigUint64Array };
   Object.assign(kinds, { f4: Float32Array, f8: Float64Array });
   const arrays = {};

@@ -56,7 +56,8 @@ class TreeBrowser {
       h("button", { type: "button", "aria-label": "zoom out", onclick: zoom(1 / 1.3) }, "−"),
       h("button", { type: "button", "aria-label": "whole tree", onclick: () => this.fit(0) }, "⤢")));
     this.addPointerEvents();
-    new ResizeObserver(() => (this.at && !this.moved ? this.fit() : this.place())).observe(this.element);
+    this.element.redraw = () => (this.at && !this.moved ? this.fit() : this.place());
+    new ResizeObserver(this.element.redraw).observe(this.element);
   }
 
   show(number, codes) {
