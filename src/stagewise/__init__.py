@@ -38,7 +38,7 @@ if _typing.TYPE_CHECKING:
     from stagewise.export import export_svg, export_text
     from stagewise.export.rules import rules
     from stagewise.learners.histogram_tree import HistogramTree
-    from stagewise.losses import Loss
+    from stagewise.losses import Loss, register_loss
     from stagewise.options import (
         Dart,
         FeatureSampling,
@@ -96,6 +96,7 @@ __all__ = [
     "read_batches",
     "read_csv",
     "read_parquet",
+    "register_loss",
     "rules",
 ]
 
@@ -127,7 +128,7 @@ _MODULE_NAMES = {
     ),
     "export": ("export_svg", "export_text", "rules"),
     "learners": ("HistogramTree",),
-    "losses": ("Loss",),
+    "losses": ("Loss", "register_loss"),
     "options": (
         "Dart",
         "FeatureSampling",

@@ -22,6 +22,7 @@ from stagewise import (
     LinearLeaves,
 )
 from stagewise.errors import InvalidParameterError
+from stagewise.losses import Mape
 
 Regressor, Classifier = GradientBoostingRegressor, GradientBoostingClassifier
 LINEAR: dict[str, Any] = {"leaves": "linear"}
@@ -34,6 +35,7 @@ KINDS = {
     "absolute error": (Regressor, "number", {"loss": "absolute_error"}),
     "quantile": (Regressor, "number", {"loss": "quantile", "quantile": 0.8}),
     "huber": (Regressor, "number", {"loss": "huber"}),
+    "mape": (Regressor, "number", {"loss": Mape(floor=0.5)}),
     "poisson": (Regressor, "number", {"loss": "poisson"}),
     "two classes": (Classifier, "two", {}),
     "five classes": (Classifier, "many", {}),
@@ -117,6 +119,30 @@ def test_outliers_do_not_change_the_slopes_of_the_absolute_error():
     for leaves in ("constant", "linear"):
         model = Regressor(loss="absolute_error", n_estimators=40, max_leaf_nodes=8, leaves=leaves)
         errors.append(np.abs(model.fit(X, y).predict(X2) - y2).mean())
+    assert errors[1] < 0.5 * errors[0]
+
+
+def test_the_weighted_median_of_the_residuals_of_a_linear_leaf_of_mape_is_zero():
+    X, y = ramps(1500)
+    y = y + 6.0
+    model = Regressor(loss="mape", n_estimators=1, learning_rate=1.0, max_leaf_nodes=6, **LINEAR)
+    model.fit(X, y)
+    assert number_of_linear_leaves(model) > 3
+    residual, leaf = y - model.predict(X), model.apply(X)[:, 0]
+    for node in np.unique(leaf):
+        order = np.argsort(residual[leaf == node])
+        weight = np.cumsum((1 / y[leaf == node])[order])
+        middle = residual[leaf == node][order][np.searchsorted(weight, 0.5 * weight[-1])]
+        assert abs(middle) < 1e-3 * np.abs(residual).max()
+
+
+def test_linear_leaves_have_a_smaller_percentage_error():
+    (X, y), (X2, y2) = ramps(3000), ramps(800, seed=1)
+    errors = []
+    for leaves in ("constant", "linear"):
+        model = Regressor(loss="mape", leaves=leaves, n_estimators=40, max_leaf_nodes=8, **ALL)
+        predicted = model.fit(X, y + 6.0).predict(X2)
+        errors.append(np.abs(predicted / (y2 + 6.0) - 1.0).mean())
     assert errors[1] < 0.5 * errors[0]
 
 
@@ -255,7 +281,9 @@ def test_cross_validation_holds_rows_out_of_the_leaf_models(table):
     assert again.fingerprint() == model.fingerprint()
 
 
-@pytest.mark.parametrize("case", ["squared error", "absolute error", "huber", "two classes"])
+@pytest.mark.parametrize(
+    "case", ["squared error", "absolute error", "huber", "mape", "two classes"]
+)
 def test_weight_two_equals_the_row_twice_and_weight_zero_its_absence(case, table):
     kind, target, params = KINDS[case]
     y, weight = getattr(table, target), np.arange(600) % 3

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from stagewise._native import Gradients, residual_quantile
 from stagewise.boosting.steps import Step, StepInput, StepResult, newton, tree_of
+from stagewise.exact_sums import mean_rows
 from stagewise.learners.tree_learner import BoundTree, GrownTerm
 from stagewise.trees.linear_leaves import LinearLeafSlopes
 
@@ -96,7 +97,7 @@ def _parabolas(given: StepInput, constant: GrownTerm) -> Gradients:
     else:
         share = width / np.maximum(width, distance) if width > 0 else np.ones_like(r)
     own = given.loss.residual_weight(given.y, output)
-    factor = 1.0 if own is None else own / own.max()
+    factor = 1.0 if own is None else own / mean_rows(own, given.weight)  # rows of weight 1 count 1
     pairs = Gradients(len(r))
     pairs.assign(given.workers, factor * (-share * r - lean), factor * share, given.weight)
     return given.bag.multiply(pairs, given.workers, given.weight, hessians=True)

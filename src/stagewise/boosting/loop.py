@@ -150,6 +150,8 @@ class Boosting:
         self._turns = response.turns(loss, joint=parts.joint)
         self._bound = train.bind(loss, workers)
         self._watched = None if valid is None else valid.bind(loss, workers)
+        if self._watched is not None:
+            self._watched.start(valid.score)
         self._learner = parts.learner.start(
             workers,
             train.table,

@@ -28,9 +28,11 @@ class GradientBoostingClassifier(
 
     Parameters
     ----------
-    loss : {"log_loss", "exponential"} or Loss, default="log_loss"
+    loss : {"log_loss", "exponential"}, Loss or function, default="log_loss"
         The loss to minimise: the deviance, or AdaBoost's exponential loss, both for two or for more
-        classes; or an object derived from `stagewise.losses.Loss` whose `mean` are probabilities.
+        classes; or an object derived from `stagewise.losses.Loss` whose `mean` are probabilities;
+        or a function (y, score) -> (gradient, hessian) of class codes and log odds. See
+        docs/losses.md.
     init : {"mean", "zero"}, float, sequence of floats or estimator, default="mean"
         F before the first round. "mean": the best constant of the loss, such as the log odds of the
         classes. "zero": 0, all classes have the same probability. A number: this score, as of

@@ -31,11 +31,12 @@ class GradientBoostingRegressor(
 
     Parameters
     ----------
-    loss : str or Loss, default="squared_error"
+    loss : str, Loss or function, default="squared_error"
         The loss to minimise: "squared_error", "absolute_error", "huber", "fair", "log_cosh",
         "quantile", "expectile" or "mape"; for targets
         that are never negative "poisson", "gamma" or "tweedie" (these predict e^F); or an object of
-        `stagewise.losses`, such as `Tweedie(power=1.2)`, or derived from `Loss`.
+        `stagewise.losses`, such as `Tweedie(power=1.2)`, or derived from `Loss`; or a function
+        (y, score) -> (gradient, hessian). See docs/losses.md.
     init : {"mean", "zero"}, float, sequence of floats or estimator, default="mean"
         F before the first round. "mean": the best constant of the loss, which is the mean of y for
         squared error. "zero": 0, as in Algorithm 10.2 of *The Elements of Statistical Learning*. A

@@ -36,7 +36,7 @@ class StagewiseRegressor(
 
     Parameters
     ----------
-    loss : str or Loss, default="squared_error"
+    loss : str, Loss or function, default="squared_error"
         As in `GradientBoostingRegressor`.
     learner : HistogramTree, scikit-learn regressor or None, default=None
         The learner that is fitted in every round: a tree (`stagewise.learners.HistogramTree`; None:
@@ -161,7 +161,7 @@ class StagewiseClassifier(StagewiseMixin, ClassifierPredictions, TreeAttributes,
 
     Parameters
     ----------
-    loss : {"log_loss", "exponential"} or Loss, default="log_loss"
+    loss : {"log_loss", "exponential"}, Loss or function, default="log_loss"
         As in `GradientBoostingClassifier`.
     learner : HistogramTree, scikit-learn estimator or None, default=None
         The learner that is fitted in every round; see `StagewiseRegressor`. It is a classifier with

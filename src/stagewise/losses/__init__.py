@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from stagewise.losses.base import BoundLoss, Loss
+from stagewise.losses.check import check_loss
 from stagewise.losses.class_squared_error import BinarySquaredError, ClassSquaredError
 from stagewise.losses.classification import (
     ClassExponential,
@@ -11,8 +12,10 @@ from stagewise.losses.classification import (
     Logistic,
     Multinomial,
 )
+from stagewise.losses.function import FunctionLoss
 from stagewise.losses.log_link import Gamma, Poisson, Tweedie
 from stagewise.losses.multi_target import MultiTargetLoss
+from stagewise.losses.registration import register_loss
 from stagewise.losses.regression import (
     AbsoluteError,
     Expectile,
@@ -34,6 +37,7 @@ __all__ = [
     "Expectile",
     "Exponential",
     "Fair",
+    "FunctionLoss",
     "Gamma",
     "Huber",
     "LogCosh",
@@ -46,6 +50,8 @@ __all__ = [
     "Quantile",
     "SquaredError",
     "Tweedie",
+    "check_loss",
+    "register_loss",
 ]
 
 REGRESSION_LOSSES: Mapping[str, type[Loss]] = MappingProxyType(

@@ -64,6 +64,9 @@ class BoundLoss(ABC):
         """Return δ for one output."""
         return self.delta
 
+    def start(self, score: Matrix) -> None:  # noqa: B027 (only losses without a value use it)
+        """Set the scores before the first round, from which a loss without a value counts."""
+
     @abstractmethod
     def evaluate(self, score: Matrix) -> float:
         """Evaluate the loss at scores of shape (n_rows, n_outputs); return the weighted sum.
@@ -90,9 +93,10 @@ class BoundLoss(ABC):
 class Loss(ABC):
     """A loss function L(y, F) for boosting. Losses of one class with equal parameters are equal.
 
-    To add one, derive from this class, define `loss` and `derivatives`, and register it. Without
-    `derivatives` they are computed numerically. Scores have the shape (n_rows,) if there is one
-    output, else (n_rows, n_outputs), as those of `decision_function`.
+    To define one, derive from this class and define `loss` and `derivatives`; without `derivatives`
+    they are computed numerically. `stagewise.losses.check_loss` checks it, and
+    `stagewise.register_loss` gives it a name in model files. Scores have the shape (n_rows,) if
+    there is one output, else (n_rows, n_outputs), as those of `decision_function`.
 
     Attributes
     ----------
@@ -284,9 +288,15 @@ class NumpyBoundLoss(BoundLoss):
     """The bound loss of a loss without a native kernel; it uses `Loss.derivatives`."""
 
     def __init__(
-        self, loss: Loss, workers: Workers, y: npt.NDArray[Any], weight: Vector | None
+        self,
+        loss: Loss,
+        workers: Workers,
+        y: npt.NDArray[Any],
+        weight: Vector | None,
+        source: str | None = None,
     ) -> None:
         self._loss, self._workers, self._y, self._weight = loss, workers, _read_only(y), weight
+        self._source = source or f"{type(loss).__name__}.derivatives"  # for messages
         self._packed = Gradients(len(y))
         self._gradient = self._hessian = np.empty((0, 0))
         self._n_evaluations = 0
@@ -297,7 +307,7 @@ class NumpyBoundLoss(BoundLoss):
         found: Any = self._derivatives(scores)
         if not isinstance(found, (tuple, list)) or len(found) != 2:
             raise ValueError(
-                f"{type(self._loss).__name__}.derivatives returned {type(found).__name__}; "
+                f"{self._source} returned {type(found).__name__}; "
                 "expected two arrays, the gradients and the hessians."
             )
         gradient, hessian = found
@@ -305,7 +315,7 @@ class NumpyBoundLoss(BoundLoss):
         self._hessian = self._checked(hessian, scores.shape, "hessians")
         if self._hessian.min() < 0.0:
             raise ValueError(
-                f"{type(self._loss).__name__}.derivatives returned a negative hessian "
+                f"{self._source} returned a negative hessian "
                 f"({self._hessian.min():g}). Return a non-negative bound instead."
             )
         losses = np.asarray(self._losses(scores), dtype=np.float64)
@@ -326,13 +336,13 @@ class NumpyBoundLoss(BoundLoss):
         array = np.asfortranarray(values, dtype=np.float64)
         if array.shape != shape:
             raise ValueError(
-                f"{type(self._loss).__name__}.derivatives returned {what} of shape {array.shape}; "
+                f"{self._source} returned {what} of shape {array.shape}; "
                 f"expected {shape}, the shape of the scores."
             )
         # The core stores them as float32, where larger numbers would be infinite.
         if not (np.abs(array) <= np.finfo(np.float32).max).all():
             raise ValueError(
-                f"{type(self._loss).__name__}.derivatives returned {what} that are not finite or "
+                f"{self._source} returned {what} that are not finite or "
                 f"too large for a float32. {RESCALE}"
             )
         return array.reshape(len(array), -1, order="F")
@@ -350,7 +360,7 @@ class NumpyBoundLoss(BoundLoss):
         total = sum_rows(np.abs(values), self._weight)
         if total > LARGEST_SUM or 0.0 < total < least:
             raise ValueError(
-                f"{type(self._loss).__name__}.derivatives returned {what} whose absolute values "
+                f"{self._source} returned {what} whose absolute values "
                 f"sum to {total:g}, too {'small' if total < least else 'large'} for the "
                 f"fixed-point sums of the core. {RESCALE}"
             )

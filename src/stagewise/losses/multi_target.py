@@ -106,6 +106,10 @@ class _MultiTargetBoundLoss(BoundLoss):
     def __init__(self, each: list[BoundLoss]) -> None:
         self._each = each
 
+    def start(self, score: Matrix) -> None:
+        for k, one in enumerate(self._each):
+            one.start(score[:, k : k + 1])
+
     def evaluate(self, score: Matrix) -> float:
         losses = [one.evaluate(score[:, k : k + 1]) for k, one in enumerate(self._each)]
         deltas = [one.delta for one in self._each]

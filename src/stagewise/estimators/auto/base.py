@@ -18,6 +18,8 @@ from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.bases.report_mixin import ReportMixin
 from stagewise.estimators.bases.scores import ModelScores
 from stagewise.losses import Loss
+from stagewise.losses.function import needs_value
+from stagewise.losses.registration import custom_loss
 from stagewise.model.model import Model
 from stagewise.training.adapters.tree_adapter import TreeAdapter
 from stagewise.training.describe import other_parameters
@@ -161,7 +163,8 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
     def _check_data(
         self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
     ) -> None:
-        """Do nothing: each candidate was checked."""
+        """Check that models can be compared; each candidate was checked."""
+        needs_value(loss, type(self).__name__)
 
     def _spec_of(
         self, parameters: Mapping[str, Any], params: dict[str, Any], data: TrainingData, loss: Loss
@@ -239,7 +242,7 @@ class BaseAuto(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         params = self._parameters()
         plan, loss = self._plan(), self._make_loss(ANY_CLASSES)
         names = ", ".join(candidate.name for candidate in plan.candidates)
-        own = isinstance(getattr(self, "loss", None), Loss)
+        own = custom_loss(getattr(self, "loss", None)) is not None
         text = f"{repr(loss) if own else loss.name} x {plan.combination} {names}".replace("  ", " ")
         if not plan.searches:
             return f"{text} with {PLAIN_ROUNDS} rounds x all rows{other_parameters(self, 'auto')}"

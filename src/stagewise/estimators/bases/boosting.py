@@ -35,6 +35,8 @@ from stagewise.estimators.parameters.warm_start import (
 )
 from stagewise.learners.histogram_tree import features_per_node
 from stagewise.losses import Loss
+from stagewise.losses.function import needs_value
+from stagewise.losses.registration import custom_loss
 from stagewise.metrics import find_metric
 from stagewise.model.model import Model
 from stagewise.options import LinearLeaves, flatten_options
@@ -159,6 +161,8 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
     ) -> None:
         check_needs(flatten_options(params), loss.n_outputs)
+        if params.get("oob_score"):
+            needs_value(loss, "oob_score=True")
         if isinstance(params.get("leaves"), LinearLeaves):
             _check_linear_leaves(data, loss)
         if data.train.is_sparse:
@@ -259,7 +263,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         checked = self._parameters()
         params = self._resolve(checked)
         loss = self._make_loss(ANY_CLASSES)
-        own = isinstance(getattr(self, "loss", None), Loss)
+        own = custom_loss(getattr(self, "loss", None)) is not None
         spec = self._spec(params, self._described_hold_out(checked))
         method, categories = spec.recipe.describe(loss), ""
         if "category_encoding" in params:

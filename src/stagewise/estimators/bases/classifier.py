@@ -15,6 +15,7 @@ from stagewise.estimators.bases.costs import check_costs
 from stagewise.estimators.bases.dataset_predictions import predicts_datasets
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
 from stagewise.losses.base import squeeze_outputs
+from stagewise.losses.registration import LOSS_FORMS, custom_loss
 from stagewise.model.model import Model
 from stagewise.training.reading.target_reader import ClassReader, TargetReader
 from stagewise.validation.messages import short_repr
@@ -28,12 +29,13 @@ Vector = npt.NDArray[np.float64]
 def make_class_loss(loss: Any, classes: npt.NDArray[Any] | None, estimator_name: str) -> Loss:
     """Return the loss for these classes."""
     assert classes is not None
-    if isinstance(loss, Loss):
-        return loss
+    own = custom_loss(loss, CLASSIFICATION_LOSSES["log_loss"](len(classes)))
+    if own is not None:
+        return own
     if not (isinstance(loss, str) and loss in CLASSIFICATION_LOSSES):
         raise InvalidParameterError(
             f"The parameter 'loss' of {estimator_name} must be one of "
-            f"{', '.join(map(repr, CLASSIFICATION_LOSSES))}, or a stagewise.losses.Loss; "
+            f"{', '.join(map(repr, CLASSIFICATION_LOSSES))}, {LOSS_FORMS}; "
             f"got {short_repr(loss)}.{nearest_name(str(loss), CLASSIFICATION_LOSSES)}"
         )
     return CLASSIFICATION_LOSSES[loss](len(classes))

@@ -17,6 +17,7 @@ from stagewise.datasets.dataset import Dataset
 from stagewise.estimators.bases.first_rank import fit_on_first_rank
 from stagewise.estimators.parameters.make_specs import choose_seed, input_spec
 from stagewise.losses import Loss, MultiTargetLoss
+from stagewise.losses.registration import custom_loss
 from stagewise.model.model import Model
 from stagewise.training.fit_report import counts_by_name, fit_report, log_fit
 from stagewise.training.reading.feature_reader import FeatureReader
@@ -56,8 +57,7 @@ class FitMixin:
     model_: Model
     seed_: int
     held_out_rows_: npt.NDArray[np.intp]
-    _passed_loss: Loss | None = None
-    """The loss of the fit if it was an object; otherwise the model has its name."""
+    _passed_loss: Loss | None
 
     if TYPE_CHECKING:  # defined by the other bases of an estimator
 
@@ -241,8 +241,8 @@ class FitMixin:
         result = self._train(spec, loss, data, context, previous)
         self.seed_ = seed
         self._adopt(result.model)
-        passed = getattr(self, "loss", None)
-        self._passed_loss = passed if isinstance(passed, Loss) else None
+        passed = custom_loss(getattr(self, "loss", None))
+        self._passed_loss = None if passed is None else self._make_loss(data.classes)
         details = result.report() | self._set_fitted(result, data, params)
         self._set_oof_prediction(result, data)
         self._set_held_out_rows(arguments, data)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Self
 
@@ -19,7 +20,8 @@ from sklearn.exceptions import NotFittedError
 from stagewise.errors import ModelFormatError
 from stagewise.estimators.bases.estimator import LibraryEstimator
 from stagewise.estimators.parameters.saved_parameters import CUSTOM_LOSS, plain_parameters
-from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
+from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
+from stagewise.losses.registration import is_registered, not_registered, registered_name
 from stagewise.metrics import metric_name
 from stagewise.model.file.format import write_model
 from stagewise.model.model import Model
@@ -35,6 +37,8 @@ class ModelEstimator(LibraryEstimator):
     model_: Model
     seed_: int
     _start: Any = None
+    _passed_loss: Loss | None = None
+    """The loss of the fit if it is not a name of this library; the model has the name only."""
     _several_targets = False
     """Whether y may have more than one column."""
 
@@ -58,15 +62,14 @@ class ModelEstimator(LibraryEstimator):
     def _check_model(cls, model: Model) -> None:
         """Raise ModelFormatError unless an estimator of this class could have fitted the model."""
         losses: Any = REGRESSION_LOSSES if model.classes is None else CLASSIFICATION_LOSSES
-        if model.loss not in losses:
-            raise ModelFormatError(
-                f"this version has no loss of a {model.task} named {short_repr(model.loss)}."
-            )
+        known = model.loss in losses
+        if not known and not is_registered(model.loss):
+            raise ModelFormatError(not_registered(model.loss))
         n_outputs, n_classes = (
             model.ensemble.n_outputs,
             0 if model.classes is None else len(model.classes),
         )
-        if n_classes > 1 and losses[model.loss](n_classes).n_outputs != n_outputs:
+        if known and n_classes > 1 and losses[model.loss](n_classes).n_outputs != n_outputs:
             raise ModelFormatError(
                 f"a classification with {n_classes} classes by the loss {model.loss!r} does not "
                 f"have {n_outputs} scores."
@@ -82,9 +85,29 @@ class ModelEstimator(LibraryEstimator):
         """
         cls._check_model(model)
         estimator = cls(**params)
+        if is_registered(model.loss):
+            estimator._passed_loss = estimator._registered_loss(model)
         estimator._adopt(model)
         estimator.seed_ = notes.get("seed", 0)
         return estimator
+
+    def _registered_loss(self, model: Model) -> Loss:
+        """Return the custom loss of a model that was read from a file."""
+        make = getattr(self, "_make_loss", None)
+        loss: Loss | None = None if make is None else make(model.classes)
+        if loss is None or loss.name != model.loss:
+            raise ModelFormatError(
+                f"the model has the loss {model.loss!r}, which the parameters of the "
+                f"{type(self).__name__} in the file do not have."
+            )
+        n_outputs = model.ensemble.n_outputs
+        several = model.classes is None and loss.n_outputs == 1
+        if not several and n_outputs != loss.n_outputs:
+            raise ModelFormatError(
+                f"the model has {n_outputs} scores per row, but the loss {model.loss!r} that is "
+                f"registered has {loss.n_outputs}."
+            )
+        return loss
 
     def _notes(self) -> dict[str, Any]:
         """Return the entries of a file besides the model."""
@@ -132,6 +155,8 @@ class ModelEstimator(LibraryEstimator):
             `stagewise.model.file.format.read_model` returns them.
         """
         model = self._fitted()
+        if self._passed_loss is not None:  # it may have been registered after the fit
+            model = replace(model, loss=registered_name(self._passed_loss) or model.loss)
         if model.loss == "custom":
             raise ValueError(CUSTOM_LOSS)
         if self._start is not None:

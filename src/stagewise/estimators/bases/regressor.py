@@ -14,6 +14,7 @@ from stagewise.estimators.bases.dataset_predictions import predicts_datasets
 from stagewise.estimators.bases.r_squared import ScoredByR2
 from stagewise.losses import REGRESSION_LOSSES, Loss, MultiTargetLoss, is_class_loss
 from stagewise.losses.base import squeeze_outputs
+from stagewise.losses.registration import LOSS_FORMS, custom_loss
 from stagewise.model.model import Model
 from stagewise.training.reading.target_reader import NumberReader, TargetReader
 from stagewise.validation.messages import short_repr
@@ -85,29 +86,38 @@ class RegressionLossParameters:
         estimator_name = type(self).__name__
         quantile: Any = self.quantile
         given = {} if quantile is None else {"quantile": quantile}
-        kind = None if isinstance(loss, Loss) else REGRESSION_LOSSES.get(str(loss))
+        own = custom_loss(loss)
+        kind = REGRESSION_LOSSES.get(str(loss)) if own is None else None
         for name in given:
             if kind is None or name not in kind.parameter_names:
                 users = [k for k, v in REGRESSION_LOSSES.items() if name in v.parameter_names]
                 raise InvalidParameterError(
                     f"The parameter {name!r} of {estimator_name} is for "
                     f"loss={' or '.join(map(repr, users))}, but loss is {short_repr(loss)}. Leave "
-                    f"{name} at None."
+                    f"{name} at None{_own_parameters(kind)}."
                 )
-        if isinstance(loss, Loss):
-            if is_class_loss(loss):
+        if own is not None:
+            if is_class_loss(own):
                 raise InvalidParameterError(
                     f"The parameter 'loss' of {estimator_name} must be a loss of numbers; "
-                    f"{type(loss).__name__} is a loss of classes. Use a classifier."
+                    f"{type(own).__name__} is a loss of classes. Use a classifier."
                 )
-            return loss
+            return own
         if kind is None:
             raise InvalidParameterError(
                 f"The parameter 'loss' of {estimator_name} must be one of "
-                f"{', '.join(map(repr, REGRESSION_LOSSES))}, or a stagewise.losses.Loss; "
+                f"{', '.join(map(repr, REGRESSION_LOSSES))}, {LOSS_FORMS}; "
                 f"got {short_repr(loss)}.{nearest_name(str(loss), REGRESSION_LOSSES)}"
             )
         try:
             return kind(**given)
         except (TypeError, ValueError) as error:
             raise InvalidParameterError(f"For {estimator_name}: {error}") from None
+
+
+def _own_parameters(kind: type[Loss] | None) -> str:
+    """Return the advice to pass an object, for a loss with parameters of its own."""
+    names = () if kind is None else kind.parameter_names
+    if not names or kind is None:
+        return ""
+    return f"; loss=stagewise.losses.{kind.__name__}({names[0]}=...) has a parameter of its own"

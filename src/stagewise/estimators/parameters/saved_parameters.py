@@ -18,14 +18,16 @@ from sklearn import model_selection
 from stagewise import options
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import REGRESSION_LOSSES, Loss, is_class_loss
+from stagewise.losses.registration import make_registered, saved_loss
 from stagewise.options import Option
 from stagewise.validation.messages import short_repr, warn_caller
 
 __all__ = ["CLASS_NAMES", "CUSTOM_LOSS", "plain_parameters", "read_parameters"]
 
 CUSTOM_LOSS = (
-    "A model with a custom loss cannot be saved to a file, which holds no code. Pickle the "
-    "estimator instead, with joblib.dump or pickle.dump."
+    "A model with a custom loss cannot be saved to a file, which holds no code, unless the loss is "
+    "registered: call stagewise.register_loss with its class or function, here and before the file "
+    "is loaded. Or pickle the estimator, with joblib.dump or pickle.dump."
 )
 
 CLASS_NAMES: Mapping[str, str] = {"LinearModel": "LinearRegression"}
@@ -92,9 +94,9 @@ def plain_parameters(params: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If a loss is not registered in `stagewise.losses`, or an option is not one of
-        `stagewise.options`.
+        If a loss is not registered, or an option is not one of `stagewise.options`.
     """
+    params = {**params, "loss": _plain_loss(params["loss"])} if "loss" in params else params
     plain = {name: _plain(value) for name, value in params.items() if name not in FOLDS}
     folds = {name: _plain_folds(name, params[name]) for name in FOLDS if name in params}
     return {name: folds[name] if name in folds else plain[name] for name in params}
@@ -106,12 +108,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (Option, HistogramTree)):
         own = {name: _plain(field) for name, field in vars(value).items()}
         return {"option": type(value).__name__, **own} if isinstance(value, Option) else own
-    if isinstance(value, Loss) and is_class_loss(value):
-        return value.name  # the number of classes is in the model
-    if isinstance(value, Loss):
-        if type(value) is not REGRESSION_LOSSES.get(value.name):
-            raise ValueError(CUSTOM_LOSS)
-        return {"loss": value.name, **{n: getattr(value, n) for n in value.parameter_names}}
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -119,6 +115,19 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (set, frozenset)):
         return sorted(map(_plain, value), key=repr)
     return value.tolist() if hasattr(value, "tolist") else value  # arrays, an index of pandas
+
+
+def _plain_loss(value: Any) -> Any:
+    if not isinstance(value, Loss) and not callable(value):
+        return value
+    if isinstance(value, Loss) and is_class_loss(value):
+        return value.name  # the number of classes is in the model
+    if isinstance(value, Loss) and type(value) is REGRESSION_LOSSES.get(value.name):
+        return {"loss": value.name, **{n: getattr(value, n) for n in value.parameter_names}}
+    saved = saved_loss(value)
+    if saved is None:
+        raise ValueError(CUSTOM_LOSS)
+    return saved
 
 
 def _check_option(kind: type[Option]) -> None:
@@ -183,9 +192,7 @@ def _object(value: Any) -> Any:
         return kind(**own)
     if "loss" in own:
         loss = REGRESSION_LOSSES.get(str(own.pop("loss")))
-        if loss is None:
-            raise ValueError(f"the loss {value['loss']!r} is unknown.")
-        return loss(**own)
+        return make_registered(value) if loss is None else loss(**own)
     if "splitter" in own:
         name = own.pop("splitter")
         if name not in SPLITTERS:

@@ -16,6 +16,7 @@ import numpy as np
 
 from stagewise.estimators.parameters.tree_needs import check_need
 from stagewise.losses import Loss
+from stagewise.losses.function import needs_value
 from stagewise.model.model import Model
 from stagewise.options import OrderedTargetEncoding, flatten_options
 from stagewise.training.reading.training_data import TrainingData
@@ -123,6 +124,7 @@ def check_continues(
             f"warm_start continues a model of the loss {previous.loss!r}, but now it is "
             f"{loss.name!r}. {ANEW}"
         )
+    needs_value(loss, "warm_start, whose rounds continue the losses of earlier ones,")
     now = fixed_parameters(params, loss)
     for name in ("loss", "init", *_loss_parameters(loss)):
         _check_same(name, fixed.get(name), now[name])
@@ -152,7 +154,7 @@ def _plain_start(init: Any) -> Any:
 
 def _loss_parameters(loss: Loss) -> dict[str, Any]:
     """Return the parameters of a loss; all attributes of a custom loss count as parameters."""
-    if loss.name == "custom":
+    if not type(loss).__module__.startswith("stagewise.losses."):
         return dict(vars(loss))
     return {name: getattr(loss, name) for name in loss.parameter_names}
 
