@@ -30,7 +30,7 @@ EXTRAS   := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))[
 	print(*p["dependencies"], *sum((p["optional-dependencies"][e] for e in sys.argv[1:]), []), sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test accuracy accuracy-tuned explain scoring bench bench-large out-of-core cluster-bench cluster-model stubs structure figures docs cluster cluster-oldest sanitize oom fuzz format wheel wheel-test workflows clean
+.PHONY: help setup build demo test accuracy accuracy-tuned explain scoring bench bench-large out-of-core cluster-bench cluster-model stubs structure figures docs docs-look cluster cluster-oldest sanitize oom fuzz format wheel wheel-test workflows clean
 
 help: ## say what can be typed here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,6 +96,9 @@ docs: $(BUILT) ## build the documentation site into build/site, strictly (python
 	@$(BIN)/python -c '$(EXTRAS)' docs > $(VENV)/docs.txt && $(BIN)/python $(PIP) install --quiet -r $(VENV)/docs.txt
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "build/site/index.html"
+
+docs-look: docs $(PAGES) ## find pages of the site that are too wide for a desktop or a phone; screenshots in build/shots
+	$(BIN)/python tools/site/look.py build/site build/shots
 
 format: $(READY) ## format all Python and C++
 	$(BIN)/ruff check --fix-only .

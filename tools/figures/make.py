@@ -17,6 +17,8 @@ from bias_variance import bias_variance_figure
 from corrections import corrective
 from data import TEXTBOOK, additive, spheres, wave
 from forests import random_forest
+from guides import columns, intervals, threshold_costs, tuning
+from landing import landing
 from linear import best_subset, linear_model, stagewise_linear, stepwise
 from losses import losses
 from margins import ada_boost_path_figure, margins_figure
@@ -380,6 +382,11 @@ FIGURES: list[Callable[[], None]] = [
     newton_rates,
     gradient_rates,
     simulated,
+    landing,
+    threshold_costs,
+    intervals,
+    columns,
+    tuning,
 ]
 
 

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import ast
+import re
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from api_pages import api_navigation, api_pages
 from mkdocs.structure.files import File, Files
+from notebooks import notebook_page, notebooks
 from repository import COPIED, ROOT, site_text
+
+STYLE = "style.css"
+IMAGE = re.compile(r'<img [^>]*?src="([^"]+\.png)"[^>]*>')
 
 
 def on_config(config: Any) -> Any:
-    """Add the pages of the reference to the navigation."""
+    """Add the pages of the reference to the navigation, and the style."""
+    config.extra_css.append(STYLE)
     for entry in config.nav:
         if "API" in entry:
             entry["API"] = api_navigation()
@@ -29,9 +37,22 @@ def example_page() -> str:
     return "\n".join(parts)
 
 
+def notebook_pages() -> dict[str, str | bytes]:
+    """Return the pages of the notebooks and their pictures by their paths."""
+    texts: dict[str, str | bytes] = {}
+    for path in notebooks():
+        with tempfile.TemporaryDirectory() as folder:
+            page, pictures = notebook_page(path, Path(folder))
+        texts[f"notebooks/{path.stem}.md"] = page
+        texts |= {f"notebooks/{name}": picture for name, picture in pictures.items()}
+    return texts
+
+
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages that are copied or generated."""
     texts: dict[str, str | bytes] = {**api_pages(), "examples.md": example_page()}
+    texts |= notebook_pages()
+    texts[STYLE] = Path(__file__).with_name(STYLE).read_bytes()
     for source, page in COPIED.items():
         texts[page] = (ROOT / source).read_bytes()
     for page, content in texts.items():
@@ -40,5 +61,12 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **kwargs: Any) -> str:
-    """Turn links to files of the repository into links to pages."""
+    """Turn links to files of the repository into links to pages; the landing page has no sides."""
+    if page.file.src_uri == "README.md":
+        page.meta["hide"] = ["navigation", "toc"]
     return site_text(page.file.src_uri, markdown)
+
+
+def on_page_content(html: str, **kwargs: Any) -> str:
+    """Let figures be opened by themselves: on a phone they are small."""
+    return IMAGE.sub(r'<a href="\1">\g<0></a>', html)

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 # A file or folder of the repository -> its page.
 OUTSIDE = {
-    "README.md": "README.md",
+    "README.md": "overview.md",
     "ARCHITECTURE.md": "design/architecture.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
@@ -29,11 +29,11 @@ OUTSIDE = {
     "docs/lab.html": "lab-page.html",  # lab.md is lab.html
     "docs": "README.md",
     "docs/methods": "methods/README.md",
+    "docs/notebooks": "notebooks/1_first_model.md",
     "docs/design": "design/README.md",
     "examples": "examples.md",
 }
-# The README is for readers of the repository; the site has a landing page.
-COPIED = {source: page for source, page in OUTSIDE.items() if "." in source and source != page}
+COPIED = {source: page for source, page in OUTSIDE.items() if "." in source}
 FENCE = re.compile(r"^(```.*?^```)", flags=re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(\]\()([^)\s#]+)?(#[^)\s]*)?(\))")
 SETUP = re.compile(r"^<!-- setup\n.*?^-->\n", flags=re.DOTALL | re.MULTILINE)
@@ -50,6 +50,8 @@ def page_of(source: str) -> str | None:
         return OUTSIDE[source]
     if source.startswith("examples/"):
         return "examples.md"
+    if source.startswith("docs/notebooks/"):
+        return source.removeprefix("docs/").replace(".ipynb", ".md")
     return source.removeprefix("docs/") if source.startswith("docs/") else None
 
 
