@@ -5,9 +5,7 @@ The scripts of the figures (`tools/figures/`) and `tools/measure_properties.py` 
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import io
 import re
 import sys
 from pathlib import Path
@@ -39,24 +37,9 @@ properties = importlib.import_module("measure_properties")
 for program in PROGRAMS:
     sys.path.remove(program)
 
-COMMAND = re.compile(r'\.venv/bin/python -c "\n(.*?)"\n\nIt prints [^\n]*\n\n(.*)', flags=re.DOTALL)
-TRY_IT = ["ada_boost", "samme", "real_ada_boost", "gentle_ada_boost", "logit_boost"]
-TRY_IT += ["newton_boosting", "gradient_boosting"]
-
 
 def text(page: str) -> str:
     return (METHODS / f"{page}.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("page", TRY_IT)
-def test_the_command_at_the_end_of_a_page_prints_what_the_page_shows(page):
-    section = text(page).split("\n## Try it\n\n")[1]
-    ((program, shown),) = COMMAND.findall(re.sub("^    ", "", section, flags=re.MULTILINE))
-    assert not set(program) & set('"$`\\')  # the shell passes the program as it is
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(compile(program, page, "exec"), {})
-    assert printed.getvalue() == shown
 
 
 def test_the_margins_of_the_page_are_measured():

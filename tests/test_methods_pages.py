@@ -1,28 +1,22 @@
-"""The examples and the commands of the methods' pages run, and their figures exist."""
+"""The pages of the methods have figures, and end with something to try.
+
+`tests/docs/test_blocks.py` runs their code, and compares what they print.
+"""
 
 import re
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from docs.pages import Block, blocks
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs" / "methods").glob("*.md"))
-BLOCK = re.compile(r"```python\n(.*?)```", flags=re.DOTALL)
-WITH_EXAMPLES = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
+PROGRAM = re.compile(r"\.venv/bin/python ((?:examples|tools)/[\w/]+\.py)\n")
 
 
 def name(page: Path) -> str:
     return page.stem
-
-
-@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=name)
-def test_the_examples_of_a_page_run_in_order(page):
-    namespace = {}
-    for block in BLOCK.findall(page.read_text(encoding="utf-8")):
-        exec(compile(block, page.name, "exec"), namespace)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -33,52 +27,19 @@ def test_the_figures_of_a_page_exist(page):
         assert (page.parent.parent / figure).stat().st_size > 10_000
 
 
-LAST = re.compile(
-    r"^## Try it\n\n    (\.venv/bin/[^\n]+\n(?:    [^\n]*\n)*)(?!.*^## )", re.DOTALL | re.MULTILINE
-)
-PROGRAM = re.compile(r"\.venv/bin/python ((?:examples|tools)/[\w/]+\.py)")
-
-
-def command_of(page: Path) -> str | None:
-    """Return the command of the last section of a page, "Try it"."""
-    found = LAST.search(page.read_text(encoding="utf-8"))
-    return found[1].strip() if found else None
+def to_try(page: Path) -> Block:
+    """Return the first block of the last section of a page, "Try it"."""
+    *_, last = page.read_text(encoding="utf-8").split("\n## ")
+    title, text = last.split("\n", maxsplit=1)
+    assert title == "Try it"
+    return next(block for block in blocks(page) if block.text in text)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_a_page_ends_with_a_command_to_try(page):
-    assert command_of(page)
-
-
-COMMANDS = sorted({command_of(page) for page in PAGES} - {None})
-
-
-SLOW = ("corrective=",)  # fits all coefficients again in every round
-RUNS = [
-    pytest.param(command, marks=[pytest.mark.slow] if any(s in command for s in SLOW) else [])
-    for command in COMMANDS
-]
-
-
-@pytest.mark.parametrize("command", RUNS)
-def test_a_command_to_try_runs_as_written(command, tmp_path):
-    """Other tests run the examples and tools, and compare what longer commands print."""
-    if program := PROGRAM.fullmatch(command):
-        assert (ROOT / program[1]).is_file()
-        return
-    if "\n" in command:
-        assert 'python -c "' in command
-        return
-    program, *arguments = shlex.split(command)
-    for folder in ("docs", "examples", "tools"):
-        (tmp_path / folder).symlink_to(ROOT / folder)
-    run = subprocess.run(
-        [Path(sys.executable).parent / Path(program).name, *arguments],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert run.returncode == 0, run.stderr
-    assert run.stdout.strip()
+def test_a_page_ends_with_something_to_try(page):
+    """Blocks of Python and of the console are run; other tests run the programs of a clone."""
+    block = to_try(page)
+    if block.language == "sh":
+        assert (ROOT / PROGRAM.fullmatch(block.text)[1]).is_file()
+    else:
+        assert block.language in ("python", "console")

@@ -20,6 +20,19 @@ The estimators have scikit-learn's interface, and parameters have scikit-learn's
 one. A name of another library is an error that gives ours: `num_leaves is the name of LightGBM;
 here it is max_leaf_nodes.` `tools/make_coming_from.py` writes this page from the table behind these
 messages.
+
+<!-- setup
+import numpy as np
+import pandas as pd
+
+rng = np.random.default_rng(0)
+X = pd.DataFrame({"age": rng.normal(size=300), "city": rng.integers(0, 9, 300)})
+X["job"] = rng.integers(0, 5, 300)
+X = X.astype({"city": "category", "job": "category"})
+y = (X["age"] + rng.normal(size=300) > 0).astype(int)
+X_val, y_val, X, y = X[200:], y[200:], X[:200], y[:200]
+import stagewise
+-->
 """
 
 TAIL = """\
@@ -127,20 +140,16 @@ model.fit(X, y)""",
 }
 
 
-def side_by_side(theirs: str, ours: str) -> list[str]:
-    """Return two programs beside each other."""
-    left, right = theirs.splitlines(), ours.splitlines()
-    width = max(map(len, left)) + 3
-    left += [""] * (len(right) - len(left))
-    right += [""] * (len(left) - len(right))
-    return [f"    {a.ljust(width)}{b}".rstrip() for a, b in zip(left, right, strict=True)]
+def programs_of(theirs: str, ours: str) -> list[str]:
+    """Return two programs, one below the other; the tests run ours."""
+    return ["```py", theirs, "```", "", "becomes", "", "```python", ours, "```"]
 
 
 def page() -> str:
     """Return the text of the page."""
     lines = [HEAD]
     for library, programs in SIDES.items():
-        lines += [f"## {library}", "", *side_by_side(*programs), ""]
+        lines += [f"## {library}", "", *programs_of(*programs), ""]
         lines += [f"| {library} | here |", "|---|---|"]
         for name, foreign in FOREIGN_NAMES.items():
             if library in foreign.libraries:

@@ -1,11 +1,15 @@
 """The code blocks of README.md and docs/ run in the order of their page.
 
 The blocks of a page share a namespace and an empty folder. Blocks in Python are executed, and in
-blocks of a console the lines that begin with "$ ".
+blocks of a console the lines that begin with "$ ". What a page prints ("It prints …:") is compared.
+Other blocks are only shown: text (formulas, outputs), JSON, `sh` (commands of a clone, whose
+programs other tests run) and, on some pages, `py` (programs that need a cluster or a peer).
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
@@ -14,10 +18,11 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 
-from docs.pages import PAGES, blocks, page_id
+from docs.pages import PAGES, blocks, indented_blocks, page_id
 
 RUN = ("python", "console")
-SHOWN = ("json", "text")
+SHOWN = ("json", "sh", "text")
+WITH_PROGRAMS_THAT_ARE_SHOWN = ("docs/cluster.md", "docs/coming-from.md")
 WITH_CODE = [page for page in PAGES if any(block.language in RUN for block in blocks(page))]
 
 
@@ -44,7 +49,10 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
     namespace = {"__name__": "__page__"}
     for block in blocks(page):
         if block.language == "python":
-            exec(compile(block.text, page.name, "exec"), namespace)
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile(block.text, page.name, "exec"), namespace)
+            assert not block.printed or printed.getvalue() == block.printed
         elif block.language == "console":
             run_console(block.text, tmp_path)
     plt.close("all")
@@ -52,4 +60,11 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
 def test_a_block_has_a_language_that_is_run_or_shown(page):
-    assert {block.language for block in blocks(page)} <= {*RUN, *SHOWN}
+    more = {"py"} if page_id(page) in WITH_PROGRAMS_THAT_ARE_SHOWN else set()
+    assert {block.language for block in blocks(page)} <= {*RUN, *SHOWN, *more}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_no_block_is_indented(page):
+    """An indented block has no language, so nobody runs it."""
+    assert not indented_blocks(page)
