@@ -12,9 +12,7 @@ import stagewise
 ESTIMATORS = [
     value
     for name in stagewise.__all__
-    if inspect.isclass(value := getattr(stagewise, name))
-    and hasattr(value, "fit")
-    and not name.startswith("Bagging")
+    if inspect.isclass(value := getattr(stagewise, name)) and hasattr(value, "fit")
 ]
 
 

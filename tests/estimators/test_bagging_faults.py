@@ -9,7 +9,6 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
-from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeRegressor
 
 from estimators.tables import make_table
@@ -24,6 +23,8 @@ BAD = {
     "sampling": ("goss", "mvs", "cv", None, True),
     "max_samples": (0, -0.1, 1.5, *NO_NUMBER),
     "max_features": (0, -0.1, 1.5, *NO_NUMBER),
+    "bootstrap_features": (1, None, "yes"),
+    "warm_start": (1, None, "yes"),
     "cv": (1, 2.5, None, "five", [], [1, 2]),
     "oob_score": (1, None, "yes"),
     "early_stopping": (1, None, "cv"),
@@ -117,13 +118,6 @@ def test_the_base_estimator_must_be_of_the_same_kind(table):
         BaggingRegressor(LogisticRegression()).fit(table.X, table.number)
     with pytest.raises(InvalidParameterError, match=r"must be a classifier; got Ridge"):
         BaggingClassifier(Ridge()).fit(table.X, table.two)
-
-
-@pytest.mark.parametrize("base", [SVC(), LinearSVC()], ids=str)
-def test_average_needs_predict_proba(base, table):
-    words = rf"{type(base).__name__} has no predict_proba. Set combine='vote' or 'weighted'"
-    with pytest.raises(InvalidParameterError, match=words):
-        BaggingClassifier(base).fit(table.X, table.two)
 
 
 def test_misspelt_names_suggest_the_nearest():
@@ -231,11 +225,11 @@ def test_arguments_are_not_modified(table):
 def test_columns_are_a_fraction_or_a_number(table):
     def drawn(max_features):
         model = BaggingRegressor(Ridge(), n_estimators=2, max_features=max_features)
-        return [None if c is None else len(c) for c in model.fit(*data).estimators_features_]
+        return [len(c) for c in model.fit(*data).estimators_features_]
 
     data = np.nan_to_num(table.X), table.number
     n = table.X.shape[1]
-    assert drawn(1.0) == [None, None]
+    assert drawn(1.0) == [n, n]
     assert drawn(1) == [1, 1]
     assert drawn(np.int64(3)) == drawn(3 / n) == [3, 3]
     assert drawn(n) == [n, n]

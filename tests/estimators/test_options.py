@@ -432,12 +432,12 @@ SCIKIT_LEARN |= {"set_predict_log_proba_request"}
 SCIKIT_LEARN |= {"predict_proba", "decision_function", "staged_predict", "staged_predict_proba"}
 SCIKIT_LEARN |= {"staged_decision_function", "apply", "feature_importances_", "decision_path"}
 SCIKIT_LEARN |= {"n_classes_", "predict_log_proba", "oob_decision_function_"}
-SCIKIT_LEARN |= {"estimators_"}
+SCIKIT_LEARN |= {"estimators_", "estimators_features_", "estimators_samples_"}
 SCIKIT_LEARN |= {"get_depth", "get_n_leaves", "cost_complexity_pruning_path"}
 OURS = {"recipe", "report", "save", "fingerprint"}
 OURS_OF: dict[str, set[str]] = {
     "GradientBoosting": {"best_iteration_", "oob_best_iteration_"},
-    "AdaBoost": {"best_iteration_", "estimator_weights_"},
+    "AdaBoost": {"best_iteration_", "estimator_weights_", "estimator_errors_", "staged_score"},
     "Auto": {"best_iteration_", "distill"},
     "GentleBoost": {"best_iteration_"},
     "LogitBoost": {"best_iteration_"},

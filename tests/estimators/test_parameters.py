@@ -205,6 +205,7 @@ CASES: dict[str, Case] = {
     "alpha_enter": Case(1.0, 1e-9, {"criterion": "p_value"}),
     "alpha_remove": Case(0, 0.999, {"criterion": "p_value", "direction": "backward"}),
     "bootstrap": Case("no", np.bool_(True)),
+    "bootstrap_features": Case("no", np.bool_(True)),
     "callbacks": Case([print, 2], []),
     "categorical_features": Case(["a", 1], []),
     "category_encoding": Case("one-hot", "target"),

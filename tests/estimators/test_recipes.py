@@ -266,6 +266,7 @@ OTHER_VALUES: dict[str, Any] = {
     "max_depth": 5,
     "max_features": 0.4,
     "max_leaf_nodes": 6,
+    "bootstrap_features": True,
     "max_samples": 0.5,
     "max_step": 2.0,
     "min_gain": 0.5,

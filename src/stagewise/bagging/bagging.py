@@ -12,25 +12,36 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin, is_classifier, is_regressor
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 
-from stagewise.bagging.base import BaseBagging
+from stagewise.bagging.base import BaseBagging, check_kind
+from stagewise.bagging.base_estimators import BaggedEstimator
+from stagewise.bagging.combination import WeightedSum
 from stagewise.bagging.parameters import BAGGING_RULES
 from stagewise.data import as_frequencies, check_weight, read_labels, read_target, read_weight
-from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.dataset_predictions import predicts_datasets
 from stagewise.estimators.bases.r_squared import ScoredByR2
 from stagewise.estimators.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from stagewise.learners.estimator import name_of
 from stagewise.training.fit_report import warn_of_one_class
 from stagewise.training.reading.class_weights import without_absent
-from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import suggests_names
 from stagewise.validation.rules import OneOf
 
 __all__ = ["BaggingClassifier", "BaggingRegressor"]
 
 Vector = npt.NDArray[np.float64]
+
+
+def _has_decision_function(ensemble: Any) -> bool:
+    base = ensemble._base_estimator()  # noqa: SLF001
+    if not hasattr(base, "decision_function"):
+        raise AttributeError(
+            f"{type(ensemble).__name__} has decision_function only if the base estimator has one; "
+            f"{name_of(base)} has none."
+        )
+    return True
 
 
 class BaggingRegressor(ScoredByR2, BaseBagging):
@@ -58,12 +69,15 @@ class BaggingRegressor(ScoredByR2, BaseBagging):
         that probability. "folds": all folds of `cv` but one; a base estimator whose `fit` has the
         arguments X_val and y_val, as the boosted models of this library, uses the held-out fold
         for early stopping; for all others the held-out fold only measures the error.
-    max_samples : float, default=1.0
-        The fraction of the rows, or of the groups, in a bag; see `sampling`.
+    max_samples : float or int, default=1.0
+        The fraction (float) or the number (int) of the rows, or of the groups, in a bag, on
+        average; see `sampling`. A row whose weight is a whole number is so many rows.
     max_features : float or int, default=1.0
-        The columns that a base estimator is fitted to, drawn without replacement: a fraction
-        (float; 1.0: all) or a number (int).
-        Parameters of the base estimator that name columns by position refer to the drawn columns.
+        The columns that a base estimator is fitted to: a fraction (float; 1.0: all) or a number
+        (int). Parameters of the base estimator that name columns by position refer to the drawn
+        columns.
+    bootstrap_features : bool, default=False
+        Whether columns are drawn with replacement, so that an estimator may get a column twice.
     cv : int, splitter or list of pairs of indices, default=5
         The folds of sampling="folds": their number, a scikit-learn splitter, or the folds.
     oob_score : bool, default=False
@@ -76,6 +90,9 @@ class BaggingRegressor(ScoredByR2, BaseBagging):
     tol : float, default=0.0
         The smallest decrease of the error that counts as an improvement, as a fraction of the
         variance of y.
+    warm_start : bool, default=False
+        Whether `fit` keeps the base estimators of the last fit and adds those of further bags, up
+        to `n_estimators`. With the same rows the ensemble is that of one fit.
     random_state : int, RandomState or None, default=0
         The seed of everything random; None draws a new seed.
     n_jobs : int or None, default=None
@@ -88,8 +105,11 @@ class BaggingRegressor(ScoredByR2, BaseBagging):
     ----------
     estimators_ : list of fitted estimators
         The base estimators.
-    estimators_features_ : list of arrays or None
-        The positions of the columns that each was fitted to; None: all.
+    estimator_ : estimator
+        The base estimator that was cloned.
+    estimators_features_, estimators_samples_ : list of arrays
+        The positions of the columns, and of the rows, that each was fitted to; a row that was
+        drawn k times occurs k times.
     estimator_weights_ : array of shape (n_estimators,)
         The weights α; they sum to 1.
     estimator_errors_ : array of shape (n_estimators,)
@@ -128,13 +148,15 @@ class BaggingRegressor(ScoredByR2, BaseBagging):
         n_estimators: int = 100,
         combine: str = "average",
         sampling: str = "bootstrap",
-        max_samples: float = 1.0,
+        max_samples: float | int = 1.0,
         max_features: float | int = 1.0,
+        bootstrap_features: bool = False,
         cv: Any = 5,
         oob_score: bool = False,
         early_stopping: bool = False,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
+        warm_start: bool = False,
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -144,11 +166,13 @@ class BaggingRegressor(ScoredByR2, BaseBagging):
         self.sampling = sampling
         self.max_samples = max_samples
         self.max_features = max_features
+        self.bootstrap_features = bootstrap_features
         self.cv = cv
         self.oob_score = oob_score
         self.early_stopping = early_stopping
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -165,12 +189,8 @@ class BaggingRegressor(ScoredByR2, BaseBagging):
     def _default_estimator(self) -> Any:
         return DecisionTreeRegressor(split="histogram")  # accepts sparse matrices too
 
-    def _check_estimator(self, estimator: Any, combine: str) -> None:
-        if not is_regressor(estimator):
-            raise InvalidParameterError(
-                f"The parameter 'estimator' of {type(self).__name__} must be a regressor; got "
-                f"{short_repr(estimator)}."
-            )
+    def _check_estimator(self, estimator: Any) -> None:
+        check_kind(estimator, "regressor", type(self).__name__)
 
     def _read_target(
         self, y: Any, sample_weight: Any, n_rows: int
@@ -188,16 +208,19 @@ class BaggingClassifier(ClassifierMixin, BaseBagging):
     Parameters
     ----------
     estimator : scikit-learn classifier or None, default=None
-        The base estimator; see `BaggingRegressor`. If a bag has only one class, its estimator
-        always predicts that class.
+        The base estimator, of this library or any other; None: a fully grown decision tree
+        (`DecisionTreeClassifier` with split="histogram"). It is cloned for every bag, and each
+        ``random_state`` in it is replaced by a number that depends on `random_state` and on the
+        bag. If a bag has only one class, its estimator always predicts that class.
     combine : {"average", "vote", "weighted"}, default="average"
-        "average": the mean of the probabilities. "vote": the fraction of the votes. "weighted":
-        votes with weights α_j = log((1 - ε_j) / ε_j) + log(K - 1), where ε_j is the error rate of
-        a base estimator on its out-of-sample rows, and K the number of classes.
+        "average": the mean of the probabilities; of the votes, if the base estimator has no
+        `predict_proba`. "vote": the fraction of the votes. "weighted": votes with weights
+        α_j = log((1 - ε_j) / ε_j) + log(K - 1), where ε_j is the error rate of a base estimator on
+        its out-of-sample rows, and K the number of classes.
     tol : float, default=0.0
         The smallest decrease of the error rate that counts as an improvement.
-    n_estimators, sampling, max_samples, max_features, cv, oob_score, early_stopping, \
-n_iter_no_change, random_state, n_jobs
+    n_estimators, sampling, max_samples, max_features, bootstrap_features, cv, oob_score, \
+early_stopping, n_iter_no_change, warm_start, random_state, n_jobs
         As in `BaggingRegressor`. Early stopping uses the error rate. Folds are stratified.
 
     Attributes
@@ -205,13 +228,14 @@ n_iter_no_change, random_state, n_jobs
     classes_ : array of shape (n_classes,)
         The labels, sorted.
     oob_prediction_, oof_prediction_ : array of shape (n_rows, n_classes)
-        The out-of-bag and the out-of-fold predictions, in the form of `predict_proba`.
+        The out-of-bag and the out-of-fold predictions, in the form of `predict_proba`;
+        `oob_decision_function_` is scikit-learn's name of the first.
     oob_score_, oof_score_ : float
         Their accuracies.
     oob_loss_, estimator_errors_ : array of shape (n_estimators,)
         Error rates.
-    estimators_, estimators_features_, estimator_weights_, n_features_in_, feature_names_in_, \
-seed_, fit_report_
+    estimators_, estimator_, estimators_features_, estimators_samples_, estimator_weights_, \
+n_features_in_, feature_names_in_, seed_, fit_report_
         As in `BaggingRegressor`.
 
     Examples
@@ -234,13 +258,15 @@ seed_, fit_report_
         n_estimators: int = 100,
         combine: str = "average",
         sampling: str = "bootstrap",
-        max_samples: float = 1.0,
+        max_samples: float | int = 1.0,
         max_features: float | int = 1.0,
+        bootstrap_features: bool = False,
         cv: Any = 5,
         oob_score: bool = False,
         early_stopping: bool = False,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
+        warm_start: bool = False,
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -250,11 +276,13 @@ seed_, fit_report_
         self.sampling = sampling
         self.max_samples = max_samples
         self.max_features = max_features
+        self.bootstrap_features = bootstrap_features
         self.cv = cv
         self.oob_score = oob_score
         self.early_stopping = early_stopping
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -268,6 +296,35 @@ seed_, fit_report_
         """Return the logarithm of `predict_proba`; -inf where a probability is 0."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.predict_proba(X)))
+
+    @available_if(_has_decision_function)  # type: ignore[untyped-decorator]
+    @predicts_datasets
+    def decision_function(self, X: Any) -> Vector:
+        """Return the average of the decision functions of the base estimators, if they have one.
+
+        The score of a class is the average over the bags that have the class and another one; NaN
+        if there is none. The shape is (n_rows,) for two classes, else (n_rows, n_classes).
+        """
+        passed, sums, total = self._match(X), None, np.zeros(0)
+        for decided, weight in self._predictions(passed, BaggedEstimator.decide):
+            if sums is None:
+                sums, total = WeightedSum(*decided.shape), np.zeros(decided.shape[1])
+            known = ~np.isnan(decided).any(axis=0)
+            sums.add(np.where(known, decided, 0.0), weight)
+            total += weight * known
+        assert sums is not None
+        averages = sums.divide(np.where(total > 0.0, total, np.nan))
+        return averages[:, 0] if averages.shape[1] == 1 else averages
+
+    @property
+    def oob_decision_function_(self) -> Vector:
+        """The out-of-bag predictions, shape (n_rows, n_classes): scikit-learn's name of them."""
+        if "oob_prediction_" not in self.__dict__:
+            raise AttributeError(
+                f"This {type(self).__name__} has no out-of-bag predictions: fit it with "
+                "oob_score=True."
+            )
+        return np.asarray(self.oob_prediction_)
 
     @property
     def n_classes_(self) -> int:
@@ -294,18 +351,8 @@ seed_, fit_report_
     def _default_estimator(self) -> Any:
         return DecisionTreeClassifier(split="histogram")
 
-    def _check_estimator(self, estimator: Any, combine: str) -> None:
-        name = type(self).__name__
-        if not is_classifier(estimator):
-            raise InvalidParameterError(
-                f"The parameter 'estimator' of {name} must be a classifier; got "
-                f"{short_repr(estimator)}."
-            )
-        if combine == "average" and not hasattr(estimator, "predict_proba"):
-            raise InvalidParameterError(
-                f"combine='average' of {name} averages probabilities, and {name_of(estimator)} has "
-                "no predict_proba. Set combine='vote' or 'weighted', or use another estimator."
-            )
+    def _check_estimator(self, estimator: Any) -> None:
+        check_kind(estimator, "classifier", type(self).__name__)
 
     def _read_target(
         self, y: Any, sample_weight: Any, n_rows: int

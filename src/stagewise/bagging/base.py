@@ -7,42 +7,33 @@ estimator and of the ensemble. A base estimator is any estimator with `fit` and 
 
 from __future__ import annotations
 
-import hashlib
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from functools import partial
-from os import PathLike
+from dataclasses import replace
 from typing import Any, Self
 
-import joblib
 import numpy as np
 import numpy.typing as npt
 from sklearn.dummy import DummyClassifier
-from sklearn.exceptions import NotFittedError
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from stagewise.bagging.bag_samples import (
-    BagSample,
-    draw_bag_samples,
-    make_fold_samples,
-    row_of_each_copy,
-)
+from stagewise.bagging.bag_samples import Bags, BagSample, row_of_each_copy
 from stagewise.bagging.base_estimators import (
     BaggedEstimator,
     EstimatorTrainer,
     PredictionKind,
-    select_columns,
 )
-from stagewise.bagging.combination import OutOfSample, WeightedSum, normalize_weights
+from stagewise.bagging.combination import OutOfSample, normalize_weights
 from stagewise.bagging.common_warnings import warn_of_common
+from stagewise.bagging.ensemble import EstimatorEnsemble, categorical_features
 from stagewise.bagging.parallel import parallel_map
 from stagewise.bagging.parameters import BAGGING_USES
+from stagewise.bagging.warm_start import bags_digest, check_same_bags, known_estimators
 from stagewise.boosting.stopping import EarlyStopping
-from stagewise.data import Feature, Features, UnknownCategories
-from stagewise.data.categories.categories import Categories
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.dataset_fits import fits_datasets
-from stagewise.estimators.bases.estimator import LibraryEstimator
 from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.parameters.make_specs import choose_seed, make_sampling
 from stagewise.learners.estimator import can_be_fitted, name_of, weight_argument
@@ -63,14 +54,9 @@ from stagewise.validation.messages import (
 from stagewise.validation.parameters import check_parameters
 from stagewise.workers import thread_count
 
-__all__ = ["BaseBagging"]
+__all__ = ["BaseBagging", "check_kind"]
 
 Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
-
-SMALL = 10_000
-"""Up to this number of predictions (rows times estimators), one thread is faster than several."""
-
 
 FITTED = (
     "oob_prediction_",
@@ -83,11 +69,9 @@ FITTED = (
 """Attributes that only some fits set."""
 
 
-class BaseBagging(LibraryEstimator):
+class BaseBagging(EstimatorEnsemble):
     """Base class of bagging estimators; see `BaggingRegressor` for the parameters."""
 
-    estimator: Any
-    n_jobs: Any
     _uses = BAGGING_USES
 
     @abstractmethod
@@ -97,25 +81,20 @@ class BaseBagging(LibraryEstimator):
         """Return numbers or class codes, weights as frequencies, and classes or None."""
 
     @abstractmethod
-    def _default_estimator(self) -> Any:
-        """Return the base estimator of estimator=None."""
-
-    @abstractmethod
-    def _check_estimator(self, estimator: Any, combine: str) -> None:
-        """Raise InvalidParameterError unless the estimator has the predictions to combine."""
+    def _check_estimator(self, estimator: Any) -> None:
+        """Raise InvalidParameterError unless the estimator is of the right kind."""
 
     # ---- fitting -------------------------------------------------------------------------------
 
     def _checked(self) -> dict[str, Any]:
         params, name = check_parameters(self), type(self).__name__
-        if params["estimator"] is None:
-            params["estimator"] = self._default_estimator()
+        params["estimator"] = self._base_estimator()
         if not can_be_fitted(params["estimator"]):
             raise InvalidParameterError(
                 f"The parameter 'estimator' of {name} must be an estimator, not fitted, or None; "
                 f"got {short_repr(params['estimator'])}."
             )
-        self._check_estimator(params["estimator"], params["combine"])
+        self._check_estimator(params["estimator"])
         all_rows = params["sampling"] == "uniform" and params["max_samples"] == 1.0
         for option, needs_rows in (
             ("combine='weighted'", params["combine"] == "weighted"),
@@ -131,7 +110,9 @@ class BaseBagging(LibraryEstimator):
 
     @suggests_arguments
     @fits_datasets
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, **metadata: Any
+    ) -> Self:
         """Fit the base estimators.
 
         Parameters
@@ -147,6 +128,10 @@ class BaseBagging(LibraryEstimator):
         groups : array-like of shape (n_rows,) or None
             For sampling="folds": rows of one group are always in the same fold. For
             sampling="group": a bag has all rows of a group, or none.
+        **metadata
+            Further arguments of `fit` of the base estimators, if they request them and
+            ``sklearn.set_config(enable_metadata_routing=True)`` is set. An array with a value for
+            every row of X is divided as the rows are.
 
         Returns
         -------
@@ -155,56 +140,88 @@ class BaseBagging(LibraryEstimator):
         begin = time.perf_counter()
         params = self._checked()
         self._check_groups(params["sampling"], groups)
-        threads = thread_count(self.n_jobs)
-        passed = PassthroughReader(type(self).__name__).read(X)
-        header = passed.header
-        assert header is not None
-        if isinstance(params["max_features"], int) and params["max_features"] > header.n:
-            raise InvalidParameterError(
-                f"The parameter 'max_features' of {type(self).__name__} is "
-                f"{params['max_features']}, but X has {header.n} columns. Pass a smaller number, "
-                "or 1.0 for all columns."
-            )
+        routed = process_routing(self, "fit", **metadata).estimator.fit if metadata else {}
+        passed, header = self._read_rows(X, params)
         target, weight, classes = self._read_target(y, sample_weight, passed.n_rows)
         self._check_weight(params["estimator"], weight)
         collected = self._check_values(params, passed.X)
-        seed = choose_seed(params["random_state"])
         train = RowSet.choose(passed, rows_with_weight(weight), target, weight)
-        samples = self._samples(params, train, target, groups, seed, by_class=classes is not None)
-        votes = params["combine"] != "average"
-        folds = params["sampling"] == "folds"
-        trainer = EstimatorTrainer(
-            estimator=params["estimator"],
-            X=train.table().X,
-            y=train.y if classes is None else classes[train.y],
-            kind=PredictionKind(classes, votes=classes is not None and votes),
-            seed=seed,
-            max_features=params["max_features"],
-            predicts_held=folds or params["combine"] == "weighted" or self._needs_oob(params),
-            stops_early=folds,
-            threads=threads,
-            groups=None if groups is None else group_numbers(groups, train, len(target)),
-        )
         if classes is None and (train.y == train.y[0]).all():
             collected.append((ONE_VALUE, UserWarning))
         for message, category in collected:
             warn_caller(message, category)
+        known = known_estimators(self, params, header, classes)
+        seed = self.seed_ if known else choose_seed(params["random_state"])
+        numbers = None if groups is None else group_numbers(groups, train, len(target))
+        bags = self._make_bags(params, train, target, groups, seed, by_class=classes is not None)
+        trainer = replace(
+            self._trainer(params, train, classes, seed),
+            groups=numbers,
+            known=known,
+            metadata={name: _of_rows(value, train, passed) for name, value in routed.items()},
+        )
+        digest = bags_digest(bags, train.y)
+        if known and trainer.predicts_held:
+            check_same_bags(self._bags_digest, digest)
         held = OutOfSample(train.y, train.weight, 0 if classes is None else len(classes))
+        samples = bags.draw(params["n_estimators"])
         details = self._fit_estimators(params, trainer, samples, held, collected)
-        self._kind, self.seed_, self._header = trainer.kind, seed, header
-        self._categories = _categorical_features(self._fitted_estimators(), header)
+        self.seed_, self.estimator_, self._kind = seed, params["estimator"], trainer.kind
+        self._bags, self._bags_digest, self._header = bags, digest, header
+        self._categories = categorical_features(self._fitted_estimators(), header)
         header.set_attributes(self)
         if classes is not None:
             self.classes_ = classes
         self._set_out_of_sample(params, held, train, passed.n_rows)
-        details |= {"seed": seed, "threads": threads, "version": VERSION}
+        details |= {"seed": seed, "threads": trainer.threads, "version": VERSION}
         details["seconds"] = time.perf_counter() - begin
         self.fit_report_ = details
         log_fit(self, details["seconds"])
         return self
 
+    def _read_rows(self, X: Any, params: Mapping[str, Any]) -> tuple[UntouchedRows, Header]:
+        passed = PassthroughReader(type(self).__name__).read(X)
+        header, wanted = passed.header, params["max_features"]
+        assert header is not None
+        if isinstance(wanted, int) and wanted > header.n:
+            raise InvalidParameterError(
+                f"The parameter 'max_features' of {type(self).__name__} is {wanted}, but X has "
+                f"{header.n} columns. Pass a smaller number, or 1.0 for all columns."
+            )
+        return passed, header
+
+    def _trainer(
+        self,
+        params: Mapping[str, Any],
+        train: RowSet,
+        classes: npt.NDArray[Any] | None,
+        seed: int,
+    ) -> EstimatorTrainer:
+        return EstimatorTrainer(
+            estimator=params["estimator"],
+            X=train.table().X,
+            y=train.y if classes is None else classes[train.y],
+            kind=PredictionKind(classes, votes=classes is not None and _votes(params)),
+            seed=seed,
+            max_features=params["max_features"],
+            predicts_held=self._predicts_held(params),
+            stops_early=params["sampling"] == "folds",
+            threads=thread_count(self.n_jobs),
+            bootstrap_features=params["bootstrap_features"],
+        )
+
+    def get_metadata_routing(self) -> Any:
+        """Return which arguments `fit` uses itself, and which it passes to the base estimators."""
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        return router.add(estimator=self._base_estimator(), method_mapping=mapping)
+
     def _needs_oob(self, params: Mapping[str, Any]) -> bool:
         return bool(params["oob_score"] or params["early_stopping"])
+
+    def _predicts_held(self, params: Mapping[str, Any]) -> bool:
+        by_folds = params["sampling"] == "folds"
+        return by_folds or params["combine"] == "weighted" or self._needs_oob(params)
 
     def _check_groups(self, sampling: str, groups: Any) -> None:
         if sampling == "group" and groups is None:
@@ -232,13 +249,13 @@ class BaseBagging(LibraryEstimator):
         columns: their parameters then refer to positions among these.
         """
         estimator = params["estimator"]
-        if not isinstance(estimator, ModelEstimator) or _draws_columns(params["max_features"]):
+        if not isinstance(estimator, ModelEstimator) or _draws_columns(params):
             return []
         with collect_warnings() as collected:
             FeatureReader(InputSpec.of(check_parameters(estimator)), type(self).__name__).read(X)
         return collected
 
-    def _samples(
+    def _make_bags(
         self,
         params: Mapping[str, Any],
         train: RowSet,
@@ -247,20 +264,32 @@ class BaseBagging(LibraryEstimator):
         seed: int,
         *,
         by_class: bool,
-    ) -> Iterator[BagSample]:
+    ) -> Bags:
         """Return the rows of each base estimator."""
+        bags = Bags(len(train.y), train.weight, seed=seed, rows=train.rows)
         if params["sampling"] == "folds":
             folds = make_folds(params["cv"], train, target, groups, seed, by_class=by_class)
-            return make_fold_samples(folds, train)
-        numbers = None
+            return replace(bags, folds=folds)
+        row_of = row_of_each_copy(train.weight)
+        numbers, units = None, bags.n_rows if row_of is None else len(row_of)
         if params["sampling"] == "group":
-            numbers, row_of = (
-                group_numbers(groups, train, len(target)),
-                row_of_each_copy(train.weight),
-            )
+            numbers = group_numbers(groups, train, len(target))
+            units = len(np.unique(numbers))
             numbers = numbers if row_of is None else numbers[row_of]
-        sampling = make_sampling(params)
-        return draw_bag_samples(sampling, numbers, train, seed, params["n_estimators"])
+        share = params["max_samples"]
+        if isinstance(share, int):
+            share = self._fraction(share, units, "groups" if numbers is not None else "rows")
+        return replace(
+            bags, sampling=make_sampling({**params, "max_samples": share}), groups=numbers
+        )
+
+    def _fraction(self, count: int, units: int, of: str) -> float:
+        if count > units:
+            raise InvalidParameterError(
+                f"The parameter 'max_samples' of {type(self).__name__} is {count}, but there are "
+                f"{units} {of}. Pass a smaller number, or 1.0 for all."
+            )
+        return count / units
 
     def _fit_estimators(
         self,
@@ -283,7 +312,8 @@ class BaseBagging(LibraryEstimator):
         fits = parallel_map(trainer.fit, samples, trainer.threads)
         for sample, (estimator, predicted, its_warnings) in fits:
             fitted.append(estimator)
-            collected.append(its_warnings)
+            if sample.number >= len(trainer.known):
+                collected.append(its_warnings)
             if predicted is None:
                 continue
             errors.append(held.error(predicted, sample.held))
@@ -295,9 +325,10 @@ class BaseBagging(LibraryEstimator):
                 break
         if weighted and np.isnan(weights).all():
             warn_caller("No out-of-sample rows: all base estimators get equal weights.")
-        warn_of_common(collected, shown)
+        if collected:
+            warn_of_common(collected, shown)
         self.estimators_ = [estimator.estimator for estimator in fitted]
-        self.estimators_features_ = [estimator.columns for estimator in fitted]
+        self._columns = [estimator.columns for estimator in fitted]
         self.estimator_weights_ = normalize_weights(
             np.array(weights if weights else np.ones(len(fitted)))
         )
@@ -327,126 +358,57 @@ class BaseBagging(LibraryEstimator):
         else:
             self.oob_prediction_, self.oob_score_ = predicted, held.score()
 
-    # ---- prediction ----------------------------------------------------------------------------
-
-    def _fitted_estimators(self) -> list[BaggedEstimator]:
-        if not hasattr(self, "estimators_"):
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with "
-                "appropriate arguments before using this estimator."
-            )
-        both = zip(self.estimators_, self.estimators_features_, strict=True)
-        return [BaggedEstimator(estimator, columns) for estimator, columns in both]
-
-    def _staged(self, X: Any) -> Iterator[Matrix]:
-        """Yield Σ α_j h_j(x) / Σ α_j after every base estimator. Each array is new."""
-        fitted = self._fitted_estimators()
-        passed = self._header.match(X, type(self).__name__)
-        self._check_categories(passed.X)
-        sums, total = WeightedSum(passed.n_rows, self._kind.n_columns), 0.0
-        relative = (
-            self.estimator_weights_ / self.estimator_weights_.max()
-        )  # equal weights are 1, without rounding
-        for predicted, weight in zip(self._predictions(fitted, passed), relative, strict=True):
-            sums.add(predicted, weight)
-            total += weight
-            yield sums.divide(total)
-
-    def _check_categories(self, X: Any) -> None:
-        """Apply `handle_unknown` to values that are a category of no base estimator."""
-        columns, features = self._categories
-        if not columns:
-            return
-        estimator = self._default_estimator() if self.estimator is None else self.estimator
-        unknown = UnknownCategories(getattr(estimator, "handle_unknown", "error"))
-        selected = select_columns(X, np.array(columns))
-        features.columns(features.read(selected, type(self).__name__), unknown)
-        unknown.refuse(features.names)
-        unknown.warn(features.names)
-
-    def _predictions(
-        self, fitted: list[BaggedEstimator], passed: UntouchedRows
-    ) -> Iterator[Matrix]:
-        small = passed.n_rows * len(fitted) <= SMALL
-        threads = 1 if small else thread_count(self.n_jobs)
-        predict = partial(_predict, kind=self._kind, X=passed.X)
-        yield from (predicted for _, predicted in parallel_map(predict, fitted, threads))
-
-    def _combined(self, X: Any) -> Matrix:
-        """Return the weighted average of all predictions, shape (n_rows, n_columns)."""
-        *_, last = self._staged(X)
-        return last
-
-    def fingerprint(self) -> str:
-        """Return a digest of the fitted ensemble: equal for equal ensembles.
-
-        If the base estimators are estimators of this library, it is the same on every machine;
-        otherwise it may change with the machine and with the versions of libraries.
-        """
-        parts = hashlib.sha256()
-        for fitted, weight in zip(self._fitted_estimators(), self.estimator_weights_, strict=True):
-            own = getattr(fitted.estimator, "fingerprint", None)
-            parts.update((own() if own else joblib.hash(fitted.estimator)).encode())
-            parts.update(np.float64(weight).astype("<f8").tobytes())
-            parts.update(b"" if fitted.columns is None else fitted.columns.astype("<i8").tobytes())
-        return parts.hexdigest()
-
-    def save(self, path: str | PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
-        """Raise ValueError: a model file holds one additive model, and no code."""
-        self._fitted_estimators()
-        raise ValueError(
-            f"A {type(self).__name__} cannot be saved to a model file, which holds one additive "
-            "model and no code. Pickle it instead (joblib.dump), or save its estimators_ one by "
-            "one if they have a file."
-        )
-
     def recipe(self) -> str:
         """Return the algorithm in one line: rows x columns x estimator x number x combination."""
         p = self._checked()
         rows, number = "all folds but one", "one estimator for each fold"
         if p["sampling"] != "folds":
-            rows = make_sampling(p).description.replace("per round", "per estimator")
+            rows = _describe_rows(p)
             number = f"{p['n_estimators']} estimators"
             number += ", early stopping by out-of-bag rows" if p["early_stopping"] else ""
         drawn = p["max_features"]
         some = f"{drawn} columns" if isinstance(drawn, int) else f"{drawn:g} of the columns"
-        columns = some if _draws_columns(drawn) else "all columns"
+        some += " with replacement" if p["bootstrap_features"] else ""
+        columns = some if _draws_columns(p) else "all columns"
         base = describe_object(p["estimator"])
         return (
             f"{rows} x {columns} x {base} x {number} x {p['combine']}"
             f"{other_parameters(self, 'bagging')}"
         )
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        estimator = self._default_estimator() if self.estimator is None else self.estimator
-        if hasattr(estimator, "__sklearn_tags__") and not isinstance(estimator, type):
-            theirs = estimator.__sklearn_tags__().input_tags
-            tags.input_tags.allow_nan = theirs.allow_nan
-            tags.input_tags.categorical = theirs.categorical
-            tags.input_tags.sparse = theirs.sparse
-        return tags
+
+def check_kind(estimator: Any, kind: str, name: str) -> None:
+    """Raise InvalidParameterError if a base estimator is of another kind; some have no kind."""
+    if get_tags(estimator).estimator_type not in (None, kind):
+        raise InvalidParameterError(
+            f"The parameter 'estimator' of {name} must be a {kind}; got {short_repr(estimator)}."
+        )
 
 
-def _draws_columns(max_features: float | int) -> bool:
-    """Return whether base estimators get some of the columns; 1 is one column, 1.0 is all."""
-    return isinstance(max_features, int) or max_features < 1.0
+def _votes(params: Mapping[str, Any]) -> bool:
+    """Return whether classifiers vote: by `combine`, or because they have no probabilities."""
+    return params["combine"] != "average" or not hasattr(params["estimator"], "predict_proba")
 
 
-def _categorical_features(
-    fitted: list[BaggedEstimator], header: Header
-) -> tuple[list[int], Features]:
-    """Return the positions of the categorical columns, and their categories in all bags."""
-    values: dict[int, set[Any]] = {}
-    for estimator in fitted:
-        for column, categories in estimator.categories().items():
-            values.setdefault(column, set()).update(categories.values)
-    names, columns = header.names or [None] * header.n, sorted(values)
-    return columns, Features(
-        Feature(names[column], "categorical", None, Categories.from_distinct(values[column]))
-        for column in columns
-    )
+def _draws_columns(params: Mapping[str, Any]) -> bool:
+    """Return whether base estimators get drawn columns; 1 is one column, 1.0 is all."""
+    number = params["max_features"]
+    return isinstance(number, int) or number < 1.0 or params["bootstrap_features"]
 
 
-def _predict(estimator: BaggedEstimator, *, kind: PredictionKind, X: Any) -> Matrix:
-    return estimator.predict(kind, X)
+def _describe_rows(params: Mapping[str, Any]) -> str:
+    """Return the rows of a bag as a part of `recipe()`."""
+    count = params["max_samples"]
+    if not isinstance(count, int):
+        return make_sampling(params).description.replace("per round", "per estimator")
+    of = "groups" if params["sampling"] == "group" else "rows"
+    start = "bootstrap of " if params["sampling"] == "bootstrap" else ""
+    return f"{start}{count} {of} per estimator"
+
+
+def _of_rows(value: Any, train: RowSet, passed: UntouchedRows) -> Any:
+    """Return an argument of `fit` for the rows that have a weight, if it has all rows."""
+    has_rows = not isinstance(value, str) and hasattr(value, "__len__")
+    if train.rows is None or not has_rows or len(value) != passed.n_rows:
+        return value
+    return _safe_indexing(value, train.rows.astype(np.intp))

@@ -7,9 +7,9 @@ or a vote for one class.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,30 @@ class PredictionKind:
         out[:, np.searchsorted(self.classes, estimator.classes_)] = estimator.predict_proba(X)
         return finite(out, estimator)
 
+    def decide(self, estimator: Any, X: Any) -> Matrix:
+        """Return the decision function for the rows of X; NaN for classes not in the bag.
+
+        For two classes it has one column.
+        """
+        assert self.classes is not None
+        known = np.searchsorted(self.classes, estimator.classes_)
+        width = 1 if len(self.classes) == 2 else len(self.classes)
+        if len(known) == 1 or X.shape[0] == 0:  # one class has no decision function
+            return np.full((X.shape[0], width), np.nan)
+        decided = np.asarray(estimator.decision_function(X), dtype=np.float64)
+        decided = finite(decided.reshape(len(decided), -1), estimator)
+        if len(known) == len(self.classes):
+            return decided
+        if decided.shape[1] not in (1, len(known)):
+            raise ValueError(
+                f"The bag of a {name_of(estimator)} has {len(known)} of {len(self.classes)} "
+                f"classes, and its decision function has {decided.shape[1]} columns, which are not "
+                "those of classes. Use predict_proba, or larger bags (max_samples)."
+            )
+        out = np.full((len(decided), width), np.nan)
+        out[:, known] = decided if decided.shape[1] > 1 else np.hstack([-decided, decided])
+        return out
+
 
 @dataclass(frozen=True, eq=False)
 class BaggedEstimator:
@@ -98,6 +122,11 @@ class BaggedEstimator:
         """Return the predictions for the rows of X."""
         with collect_warnings():  # about categories not in its bag: the ensemble checks them itself
             return kind.predict(self.estimator, select_columns(X, self.columns))
+
+    def decide(self, kind: PredictionKind, X: Any) -> Matrix:
+        """Return the decision function for the rows of X."""
+        with collect_warnings():
+            return kind.decide(self.estimator, select_columns(X, self.columns))
 
     def categories(self) -> dict[int, Categories]:
         """Return the categories of each categorical column; empty for other libraries."""
@@ -135,6 +164,13 @@ class EstimatorTrainer:
         estimator uses one thread.
     groups : array or None
         The group of every training row; an estimator that divides its rows into folds gets them.
+    bootstrap_features : bool
+        Whether columns are drawn with replacement.
+    known : sequence of BaggedEstimator
+        The estimators of the first bags, which are fitted already.
+    metadata : mapping
+        Further arguments of `fit` of the estimators. An array with a value for every training row
+        is divided as the rows are.
     """
 
     estimator: Any
@@ -147,21 +183,35 @@ class EstimatorTrainer:
     stops_early: bool = False
     threads: int = 1
     groups: npt.NDArray[Any] | None = None
+    bootstrap_features: bool = False
+    known: Sequence[BaggedEstimator] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def fit(
         self, sample: BagSample
     ) -> tuple[BaggedEstimator, Matrix | None, list[CollectedWarning]]:
         """Return the fitted estimator, its out-of-sample predictions, and its warnings."""
-        columns = draw_columns(self.max_features, self.X.shape[1], self.seed, sample.number)
         with self._one_thread():
             with collect_warnings() as collected:
-                fitted = BaggedEstimator(self._fit(sample, columns), columns)
+                fitted = self._fit_bag(sample)
             if not self.predicts_held:
                 return fitted, None, collected
             if not len(sample.held):
                 return fitted, np.empty((0, self.kind.n_columns)), collected
             predicted = fitted.predict(self.kind, _safe_indexing(self.X, sample.held))
             return fitted, predicted, collected
+
+    def _fit_bag(self, sample: BagSample) -> BaggedEstimator:
+        if sample.number < len(self.known):
+            return self.known[sample.number]
+        columns = draw_columns(
+            self.max_features,
+            self.X.shape[1],
+            self.seed,
+            sample.number,
+            bootstrap=self.bootstrap_features,
+        )
+        return BaggedEstimator(self._fit(sample, columns), columns)
 
     def _fit(self, sample: BagSample, columns: Indices | None) -> Any:
         rows, times = sample.rows, sample.times
@@ -189,7 +239,13 @@ class EstimatorTrainer:
                 passed["sample_weight_val"] = sample.held_weight
         elif self.groups is not None and _divides_rows(estimator):
             passed["groups"] = self.groups[rows]
+        passed |= {name: self._of_rows(value, rows) for name, value in self.metadata.items()}
         return estimator.fit(self._select(rows, columns), self.y[rows], **passed)
+
+    def _of_rows(self, value: Any, rows: Indices) -> Any:
+        """Return a further argument of `fit`: the part of these rows, if it has all."""
+        has_rows = not isinstance(value, str) and hasattr(value, "__len__")
+        return _safe_indexing(value, rows) if has_rows and len(value) == len(self.y) else value
 
     def _select(self, rows: Indices, columns: Indices | None) -> Any:
         return select_columns(_safe_indexing(self.X, rows), columns)

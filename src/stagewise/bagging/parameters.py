@@ -8,33 +8,39 @@ from typing import Any
 import numpy as np
 
 from stagewise.validation.parameters import Use
-from stagewise.validation.rules import Number, OneOf, flag
+from stagewise.validation.rules import Number, OneOf, Rule, flag
 
 __all__ = ["BAGGING_RULES", "BAGGING_USES"]
 
 
-def _column_count(value: Any) -> float | int:
-    """Return a fraction or a number of columns, as scikit-learn takes them."""
-    try:
-        if isinstance(value, (float, np.floating)):
-            return float(Number(0.0, 1.0, open_low=True)(value))
-        return int(Number(1, whole=True)(value))
-    except ValueError:
-        raise ValueError(
-            "a whole number of columns, at least 1, or a fraction above 0.0 and at most 1.0"
-        ) from None
+def _count(of: str) -> Rule:
+    """Return the rule of a fraction (float) or a number (int), as scikit-learn takes them."""
+
+    def rule(value: Any) -> float | int:
+        try:
+            if isinstance(value, (float, np.floating)):
+                return float(Number(0.0, 1.0, open_low=True)(value))
+            return int(Number(1, whole=True)(value))
+        except ValueError:
+            raise ValueError(
+                f"a whole number of {of}, at least 1, or a fraction above 0.0 and at most 1.0"
+            ) from None
+
+    return rule
 
 
 BAGGING_RULES = MappingProxyType(
     {
         "sampling": OneOf(("bootstrap", "uniform", "group", "folds")),
-        "max_features": _column_count,
+        "max_samples": _count("rows"),
+        "max_features": _count("columns"),
+        "bootstrap_features": flag,
         "early_stopping": flag,
     }
 )
 BAGGING_USES = (
     Use(
-        ("n_estimators", "max_samples", "oob_score", "early_stopping"),
+        ("n_estimators", "max_samples", "oob_score", "early_stopping", "warm_start"),
         "sampling",
         lambda sampling: sampling != "folds",
         "set the number of estimators with cv",

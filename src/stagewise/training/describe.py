@@ -79,7 +79,7 @@ IN_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "bagging": (
             *("estimator", "n_estimators", "combine", "sampling", "max_samples", "max_features"),
-            "early_stopping",
+            *("bootstrap_features", "early_stopping"),
         ),
         "least squares": (
             *("fit_intercept", "direction", "criterion", "alpha_enter", "alpha_remove"),

@@ -48,16 +48,21 @@ def check_argument(name: str, rule: Rule, value: Any) -> Any:
 
 
 def suggests_arguments(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function: the error for a wrong argument suggests the right one."""
-    parameters = inspect.signature(function).parameters.values()
-    known = [p.name for p in parameters]
+    """Decorate a function: the error for a wrong argument suggests the right one.
+
+    If the function has further arguments (``**metadata``), scikit-learn's metadata routing decides
+    about them, where it is enabled.
+    """
+    every = inspect.signature(function).parameters.values()
+    parameters = [p for p in every if p.kind is not p.VAR_KEYWORD]
+    known, routes = [p.name for p in parameters], len(parameters) < len(every)
     by_position = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
     is_method = known[:1] == ["self"]
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         for name in kwargs:
-            if name not in known:
+            if name not in known and not (routes and _routing_is_enabled()):
                 hint = _hint(name, known[is_method:], type(args[0]) if is_method and args else None)
                 raise TypeError(f"{function.__name__}() has no argument {name!r}.{hint}")
         if len(args) > len(by_position):
@@ -70,6 +75,13 @@ def suggests_arguments(function: Callable[P, R]) -> Callable[P, R]:
         return function(*args, **kwargs)
 
     return wrapper
+
+
+def _routing_is_enabled() -> bool:
+    """Return whether scikit-learn routes metadata."""
+    from sklearn import get_config  # imported when needed
+
+    return bool(get_config().get("enable_metadata_routing"))
 
 
 def _hint(name: str, known: list[str], kind: type | None) -> str:

@@ -251,10 +251,11 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
         of="StagewiseClassifier",
     ),
     "base_estimator": ForeignName((_SKL,), "estimator", of="BaggingRegressor"),
-    "bootstrap_features": ForeignName(
+    "bootstrap": ForeignName(
         (_SKL,),
-        "max_features",
-        note="features are drawn once each",
+        "sampling",
+        'sampling="uniform"',
+        note="False means without replacement",
         needs=("estimator",),
         of="BaggingRegressor",
     ),

@@ -178,6 +178,8 @@ def _check_rows(params: Mapping[str, Any], estimator_name: str) -> None:
     kind = "uniform" if kind == "auto" else kind
     name = "max_samples" if "max_samples" in params else "subsample"
     share = params.get(name, 1.0)
+    if name == "max_samples" and type(share) is int:
+        share = 0.5  # a number of rows, which the fit compares with theirs
     if share == "auto":  # below 1 where it must be
         share = 0.5 if kind in LEAVE_ROWS_OUT else 1.0
     if kind in LEAVE_ROWS_OUT and share >= 1:
