@@ -66,5 +66,5 @@ def test_a_block_has_a_language_that_is_run_or_shown(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
 def test_no_block_is_indented(page):
-    """An indented block has no language, so nobody runs it."""
+    """An indented block has no language, so it would not be run."""
     assert not indented_blocks(page)
