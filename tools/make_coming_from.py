@@ -54,43 +54,56 @@ SIDES = {
     "LightGBM": (
         """\
 model = lightgbm.LGBMClassifier(
-    n_estimators=500, num_leaves=31,
+    n_estimators=500,
+    num_leaves=31,
     learning_rate=0.05,
-    subsample=0.8, subsample_freq=1,
-    colsample_bytree=0.7, reg_lambda=1.0,
+    subsample=0.8,
+    subsample_freq=1,
+    colsample_bytree=0.7,
+    reg_lambda=1.0,
 )
 model.fit(
-    X, y, eval_set=[(X_val, y_val)],
+    X,
+    y,
+    eval_set=[(X_val, y_val)],
     callbacks=[lightgbm.early_stopping(20)],
 )""",
         """\
 model = stagewise.GradientBoostingClassifier(
-    n_estimators=500, max_leaf_nodes=31,
+    n_estimators=500,
+    max_leaf_nodes=31,
     learning_rate=0.05,
     subsample=0.8,
-    max_features=stagewise.FeatureSampling(
-        per_tree=0.7
-    ),
-    l2_regularization=1.0, n_iter_no_change=20,
+    max_features=stagewise.FeatureSampling(per_tree=0.7),
+    l2_regularization=1.0,
+    n_iter_no_change=20,
 )
 model.fit(X, y, X_val=X_val, y_val=y_val)""",
     ),
     "XGBoost": (
         """\
 model = xgboost.XGBRegressor(
-    n_estimators=300, max_depth=6, eta=0.1,
-    min_child_weight=1, gamma=0.5,
-    reg_lambda=1.0, colsample_bynode=0.7,
+    n_estimators=300,
+    max_depth=6,
+    eta=0.1,
+    min_child_weight=1,
+    gamma=0.5,
+    reg_lambda=1.0,
+    colsample_bynode=0.7,
     objective="reg:absoluteerror",
 )
 model.fit(X, y)""",
         """\
 model = stagewise.GradientBoostingRegressor(
-    n_estimators=300, max_depth=6,
+    n_estimators=300,
+    max_depth=6,
     grow_policy="depth_wise",
-    max_leaf_nodes=None, learning_rate=0.1,
-    min_hessian=1, min_gain=0.25,
-    l2_regularization=1.0, max_features=0.7,
+    max_leaf_nodes=None,
+    learning_rate=0.1,
+    min_hessian=1,
+    min_gain=0.25,
+    l2_regularization=1.0,
+    max_features=0.7,
     loss="absolute_error",
 )
 model.fit(X, y)""",
@@ -98,19 +111,26 @@ model.fit(X, y)""",
     "CatBoost": (
         """\
 model = catboost.CatBoostClassifier(
-    iterations=500, depth=6,
-    l2_leaf_reg=3, random_seed=0,
+    iterations=500,
+    depth=6,
+    l2_leaf_reg=3,
+    random_seed=0,
     cat_features=["city", "job"],
 )
 model.fit(
-    X, y, eval_set=(X_val, y_val),
+    X,
+    y,
+    eval_set=(X_val, y_val),
     early_stopping_rounds=20,
 )""",
         """\
 model = stagewise.GradientBoostingClassifier(
-    n_estimators=500, max_depth=6,
-    grow_policy="symmetric", max_leaf_nodes=64,
-    l2_regularization=3, random_state=0,
+    n_estimators=500,
+    max_depth=6,
+    grow_policy="symmetric",
+    max_leaf_nodes=64,
+    l2_regularization=3,
+    random_state=0,
     categorical_features=["city", "job"],
     category_encoding="target",
     n_iter_no_change=20,
@@ -120,8 +140,10 @@ model.fit(X, y, X_val=X_val, y_val=y_val)""",
     "scikit-learn": (
         """\
 model = HistGradientBoostingRegressor(
-    max_iter=200, max_leaf_nodes=31,
-    learning_rate=0.1, early_stopping=True,
+    max_iter=200,
+    max_leaf_nodes=31,
+    learning_rate=0.1,
+    early_stopping=True,
     validation_fraction=0.1,
     n_iter_no_change=10,
     categorical_features="from_dtype",
@@ -129,8 +151,10 @@ model = HistGradientBoostingRegressor(
 model.fit(X, y)""",
         """\
 model = stagewise.GradientBoostingRegressor(
-    n_estimators=200, max_leaf_nodes=31,
-    learning_rate=0.1, early_stopping=True,
+    n_estimators=200,
+    max_leaf_nodes=31,
+    learning_rate=0.1,
+    early_stopping=True,
     validation_fraction=0.1,
     n_iter_no_change=10,
     categorical_features="from_dtype",
