@@ -48,6 +48,22 @@ largest differences:
 `"depthwise"`, `"lossguide"` | `"symmetric"`, `"depth_wise"`, `"best_first"` |
 | `verbose` | CatBoost: every how many rounds a line is printed; LightGBM: -1 prints nothing | \
 0, 1 or 2; 0 prints nothing |
+| `eval_metric` | a name, or a list | also a scorer of scikit-learn, a function or a `Metric`; \
+the first one decides when to stop |
+| `eval_set` of `fit` | CatBoost: keeps the best round | a tuple, a list, or a mapping of names; \
+only with `early_stopping=True` the first set stops the fit, as with `early_stopping_rounds` in \
+LightGBM and XGBoost (which takes the last set) |
+
+What was measured is in these attributes:
+
+| elsewhere | here |
+|---|---|
+| `evals_result_` (LightGBM), `evals_result()` (XGBoost), `get_evals_result()` (CatBoost) | \
+`evals_result_`: {set: {metric: [values]}}; the training loss is always there |
+| `best_score_` (LightGBM, CatBoost); `best_score` (XGBoost): one number | `best_score_`: \
+{set: {metric: value}} at the last round that is kept |
+| `best_iteration_` (LightGBM): a number of rounds; `best_iteration` (XGBoost), `best_iteration_` \
+(CatBoost): counted from 0 | `best_iteration_`, `n_iter_`: the number of rounds that are kept |
 """
 
 SIDES = {
@@ -66,6 +82,7 @@ model.fit(
     X,
     y,
     eval_set=[(X_val, y_val)],
+    eval_metric="auc",
     callbacks=[lightgbm.early_stopping(20)],
 )""",
         """\
@@ -77,8 +94,10 @@ model = stagewise.GradientBoostingClassifier(
     max_features=stagewise.FeatureSampling(per_tree=0.7),
     l2_regularization=1.0,
     n_iter_no_change=20,
+    early_stopping=True,
+    eval_metric="auc",
 )
-model.fit(X, y, X_val=X_val, y_val=y_val)""",
+model.fit(X, y, eval_set=[(X_val, y_val)])""",
     ),
     "XGBoost": (
         """\

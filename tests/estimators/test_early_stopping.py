@@ -166,4 +166,6 @@ def test_the_brier_score_is_the_same_for_stopping_and_for_reports(table):
     model = quick(GradientBoostingClassifier, n_estimators=20, eval_metric="brier")
     model.fit(table.X, table.two, X_val=held.X, y_val=held.two)
     found = scores(model, held.X, held.two)
-    assert found["brier"].value == pytest.approx(model.validation_metric_[model.n_iter_ - 1])
+    assert found["brier"].value == pytest.approx(
+        model.evals_result_["valid"]["brier"][model.n_iter_ - 1]
+    )

@@ -22,7 +22,8 @@ from stagewise import (
     StagewiseClassifier,
 )
 from stagewise.datasets import make_friedman1, make_nested_spheres, read_batches
-from stagewise.metrics import METRICS, Metric, find_metric
+from stagewise.metrics import METRICS, Metric, find_metrics
+from stagewise.metrics.metric import FitFacts
 
 BOOSTED = [
     AdaBoostClassifier,
@@ -106,7 +107,7 @@ def test_boosting_stops_by_the_error_rate(kind, classes):
     model = kind(n_estimators=150, n_iter_no_change=8, eval_metric="error_rate")
     model.fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
     errors = [np.mean(label != y[300:]) for label in model.staged_predict(X[300:])]
-    found = model.validation_metric_
+    found = model.evals_result_["valid"]["error_rate"]
     np.testing.assert_allclose(found[: model.n_iter_], errors)
     assert model.n_iter_ == int(np.argmin(found)) + 1  # the first of equal ones
     assert len(found) == model.n_iter_ + 8
@@ -124,7 +125,8 @@ def test_larger_values_may_be_better(classes):
         X[:300], y[:300], **held
     )
     assert right.fingerprint() == wrong.fingerprint()
-    np.testing.assert_allclose(right.validation_metric_, 1 - wrong.validation_metric_)
+    errors = np.array(wrong.evals_result_["valid"]["error_rate"])
+    np.testing.assert_allclose(right.evals_result_["valid"]["accuracy"], 1 - errors)
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson"])
@@ -134,7 +136,7 @@ def test_metrics_of_numbers_are_in_units_of_the_target(loss, numbers):
         loss=loss, n_estimators=30, eval_metric="mae", early_stopping=False
     ).fit(X[:200], y[:200], X_val=X[200:], y_val=y[200:])
     expected = [np.mean(np.abs(y[200:] - p)) for p in model.staged_predict(X[200:])]
-    np.testing.assert_allclose(model.validation_metric_[: model.n_iter_], expected)
+    np.testing.assert_allclose(model.evals_result_["valid"]["mae"][: model.n_iter_], expected)
 
 
 def test_several_targets_have_a_metric(numbers):
@@ -148,7 +150,7 @@ def test_several_targets_have_a_metric(numbers):
         X[:200], Y[:200], X_val=X[200:], y_val=Y[200:]
     )
     *_, last = model.staged_predict(X[200:])
-    assert model.validation_metric_[model.n_iter_ - 1] == pytest.approx(
+    assert model.evals_result_["valid"]["largest"][model.n_iter_ - 1] == pytest.approx(
         np.abs(Y[200:] - last).max()
     )
 
@@ -160,7 +162,7 @@ def test_folds_choose_by_the_mean_metric(n_estimators, classes):
     model = GradientBoostingClassifier(
         n_estimators=n_estimators, early_stopping=folds, eval_metric="error_rate"
     ).fit(X, y)
-    found = model.validation_metric_
+    found = model.evals_result_["valid"]["error_rate"]
     best = int(np.argmin(found))
     chosen = model.fit_report_["round_choice"]
     assert chosen["best_round"] == best + 1
@@ -180,7 +182,7 @@ def test_forests_stop_by_the_out_of_bag_accuracy(kind, classes):
         oob_score=True,
         **({} if kind is RandomForestClassifier else {"bootstrap": True}),
     ).fit(X, y)
-    found = model.oob_metric_
+    found = model.evals_result_["oob"]["accuracy"]
     assert model.n_iter_ == int(np.argmax(found)) + 1 < 200
     assert found[model.n_iter_ - 1] == pytest.approx(model.oob_score_)
     reason = "no better out-of-bag accuracy for 15 rounds"
@@ -191,9 +193,8 @@ def test_forests_stop_by_a_metric_of_validation_rows(numbers):
     X, y = numbers
     model = RandomForestRegressor(n_estimators=30, eval_metric="r2", n_iter_no_change=30)
     model.fit(X[:200], y[:200], X_val=X[200:], y_val=y[200:])
-    best = model.validation_metric_[model.n_iter_ - 1]
+    best = model.evals_result_["valid"]["r2"][model.n_iter_ - 1]
     assert best == pytest.approx(model.score(X[200:], y[200:]))
-    assert not hasattr(model, "oob_metric_")
 
 
 # ---- functions ----------------------------------------------------------------------------------
@@ -236,9 +237,11 @@ def test_callbacks_and_pickles_have_the_metric(classes):
     model = GradientBoostingClassifier(
         n_estimators=3, eval_metric="auc", early_stopping=True, callbacks=[seen.append]
     ).fit(X, y)
-    np.testing.assert_array_equal([p.valid_metric for p in seen], model.validation_metric_)
+    found = model.evals_result_
+    np.testing.assert_array_equal([p.metrics["valid"]["auc"] for p in seen], found["valid"]["auc"])
     again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.validation_metric_, model.validation_metric_)
+    assert again.evals_result_ == found
+    assert again.best_score_ == model.best_score_
 
 
 def test_a_file_keeps_the_name_and_not_the_history(classes, tmp_path):
@@ -336,7 +339,7 @@ def test_a_function_cannot_change_the_rows(classes):
 def test_metrics_of_several_targets_are_means_over_them(name, numbers):
     rng = np.random.default_rng(0)
     Y, P = rng.uniform(0.5, 3, (2, 50, 3))
-    metric = METRICS[name]
+    metric = METRICS[name].bind(FitFacts(None, "tweedie", 1.5))
     each = [metric.value(Y[:, k], P[:, k], None) for k in range(3)]
     assert metric.value(Y, P, None) == pytest.approx(np.mean(each))
     X, y = numbers
@@ -375,5 +378,5 @@ def test_rows_of_datasets_are_read_into_memory_for_a_metric(numbers):
     assert from_batches.fingerprint() == in_memory.fingerprint()
 
 
-def test_no_metric_is_none():
-    assert find_metric(None, "regression") is None
+def test_no_metric_is_empty():
+    assert find_metrics(None, "regression") == ()

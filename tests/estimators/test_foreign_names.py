@@ -121,8 +121,8 @@ def test_a_remedy_is_accepted_by_the_estimator_that_the_message_names(kind: type
         else:
             assert not FOREIGN_NAMES[name].ours, hint
             continue
-        if ours == "X_val":
-            assert "X_val" in inspect.signature(user.fit).parameters
+        if ours in ("X_val", "eval_set"):
+            assert ours in inspect.signature(user.fit).parameters
             continue
         assert ours in inspect.signature(user).parameters, hint
         assert user(**arguments(usage or "")).recipe(), hint
@@ -148,7 +148,7 @@ MESSAGES = {
         r"here it is max_features: max_features=FeatureSampling\(per_tree=\.\.\.\)\.",
     ),
     "rate_drop": (GradientBoostingRegressor, r"dropout=Dart\(rate=\.\.\.\)"),
-    "eval_set": (GradientBoostingRegressor, r"XGBoost, LightGBM and CatBoost; here it is X_val \("),
+    "eval_set": (GradientBoostingRegressor, r"XGBoost, LightGBM and CatBoost; here it is eval_set"),
     "min_samples_split": (
         RandomForestClassifier,
         r"here it is min_samples_leaf \(limit the leaves",
@@ -213,7 +213,9 @@ def test_a_name_that_an_estimator_has_is_not_foreign() -> None:
 
 
 FIT_ARGUMENTS = {
-    "eval_set": r"Here it is X_val \(X_val=\.\.\., y_val=\.\.\.\)\.$",
+    "eval_X": r"Here it is X_val \(X_val=\.\.\., y_val=\.\.\.\)\.$",
+    "eval_names": r"Here it is eval_set \(eval_set={name: \(X, y\), \.\.\.}\)\.$",
+    "eval_metric": r"a parameter of GradientBoostingRegressor: set it in the constructor\.$",
     "early_stopping_rounds": r"here it is n_iter_no_change: .*\.\.\. Set parameters in the constr",
     "categorical_feature": r"here it is categorical_features\. Set parameters in the constr",
     "cat_features": r"here it is categorical_features\.",
@@ -221,7 +223,7 @@ FIT_ARGUMENTS = {
     "verbose": r"a parameter of GradientBoostingRegressor: set it in the constructor\.$",
     "init_model": r"here it is warm_start: warm_start=True",
     "xgb_model": r"here it is warm_start: warm_start=True",
-    "eval_sample_weight": r"Here it is sample_weight_val\.$",
+    "eval_sample_weight": r"Here it is eval_set \(eval_set=\[\(X, y, weight\), \.\.\.\]\)\.$",
     "sample_weights": r"Did you mean 'sample_weight'\?$",
 }
 

@@ -159,7 +159,8 @@ def test_early_stopping_by_a_metric(table):
     own.fit(table.X, y)
     known.fit(table.X, y)
     assert own.n_iter_ == known.n_iter_
-    np.testing.assert_allclose(own.validation_metric_, known.validation_metric_, rtol=1e-7)
+    found, expected = (model.evals_result_["valid"]["mae"] for model in (own, known))
+    np.testing.assert_allclose(found, expected, rtol=1e-7)
 
 
 def test_the_default_number_of_rounds_is_chosen_for_a_function(table):

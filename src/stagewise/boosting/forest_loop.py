@@ -9,7 +9,7 @@ grows some of the trees of a batch, and gets the others from the other ranks.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -18,13 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import ForestGrower, GrownTree
-from stagewise.boosting.loop import EncodedRows
-from stagewise.boosting.monitor import Monitor
+from stagewise.boosting.loop import EncodedRows, MeasuredRows
+from stagewise.boosting.monitor import OUT_OF_BAG, Monitor
 from stagewise.cluster.peers import ALONE, Peers
 from stagewise.exact_sums import mean_rows
 from stagewise.learners.tree_learner import tree_of
 from stagewise.losses import Loss
 from stagewise.losses.base import squeeze_outputs
+from stagewise.metrics.choice import LOSS
 from stagewise.model.ensemble import Ensemble
 
 __all__ = ["Average", "grow_forest"]
@@ -177,14 +178,14 @@ def grow_forest(
     ensemble: Ensemble,
     loss: Loss,
     train: EncodedRows,
-    valid: EncodedRows | None,
+    measured: Sequence[MeasuredRows],
     monitor: Monitor,
     *,
     workers: Any,
     seed: int,
     out_of_bag: bool,
     peers: Peers = ALONE,
-    metric: Any = None,
+    oob_metrics: Any = None,
 ) -> Average:
     """Grow trees until the monitor stops, and divide their values by the number of trees.
 
@@ -195,10 +196,11 @@ def grow_forest(
     ensemble : Ensemble
         Gets the trees; it is empty before.
     loss : Loss
-        The loss of the average that is measured on held-out rows or, without them, on the
-        out-of-bag rows.
-    train, valid : EncodedRows
-        The rows of the fit; held-out rows, or None.
+        The loss of the average, which is measured.
+    train : EncodedRows
+        The rows of the fit.
+    measured : sequence of MeasuredRows
+        The sets that are measured after every tree, besides the out-of-bag rows.
     monitor : Monitor
         Decides when to stop, and which number of trees is the best.
     workers : Workers
@@ -209,8 +211,8 @@ def grow_forest(
         Whether out-of-bag predictions are computed.
     peers : Peers
         The ranks of a cluster. All of them have the same rows and return the same forest.
-    metric : BoundMetric or None
-        The metric of the held-out or out-of-bag rows that decides when to stop; None: the loss.
+    oob_metrics : BoundMetrics or None
+        The metrics of the out-of-bag rows; None: only their loss is measured.
 
     Returns
     -------
@@ -225,19 +227,12 @@ def grow_forest(
     for m, (grown, rows, leaf) in enumerate(trees, start=1):
         tree = tree_of(grown)
         ensemble.append(tree)
-        measured, quality = None, None
-        if out_of_bag:
-            measured = oob.add(tree.value, rows, leaf)
-            if metric is not None and valid is None and measured is not None:
-                known = oob.average.trees > 0
-                quality = metric.value(oob.average.scores()[known], known)
-        if valid is not None:
-            scores = valid.score.T.reshape(-1)  # a view
-            valid.table.add_tree(workers, grown, tree.value.reshape(-1), scores)
-            losses = loss.loss(valid.y, squeeze_outputs(valid.score / m))
-            measured = mean_rows(losses, valid.weight)
-            quality = None if metric is None else metric.value(valid.score / m)
-        stop = monitor.after_round(m, None, measured, quality)
+        evals = _oob_evals(oob, oob.add(tree.value, rows, leaf), oob_metrics) if out_of_bag else {}
+        for own in measured:
+            scores = own.rows.score.T.reshape(-1)  # a view
+            own.rows.table.add_tree(workers, grown, tree.value.reshape(-1), scores)
+            evals[own.name] = _values(own, loss, own.rows.score / m)
+        stop = monitor.after_round(m, evals)
         if monitor.early_stopping is not None and monitor.best_round == m:
             best = oob.average.copy()
         if stop:
@@ -252,6 +247,23 @@ def grow_forest(
         )
         ensemble.trees[i] = tree.with_values(value)
     return best
+
+
+def _values(own: MeasuredRows, loss: Loss, score: npt.NDArray[np.float64]) -> dict[str, float]:
+    """Return the mean loss and the metrics of a set."""
+    mean = mean_rows(loss.loss(own.rows.y, squeeze_outputs(score)), own.rows.weight)
+    return {LOSS: mean, **({} if own.metrics is None else own.metrics.values(score))}
+
+
+def _oob_evals(oob: OutOfBag, mean: float | None, metrics: Any) -> dict[str, dict[str, float]]:
+    """Return the mean loss and the metrics of the out-of-bag rows; empty: there are none yet."""
+    if mean is None:
+        return {}
+    values = {LOSS: mean}
+    if metrics is not None:
+        known = oob.average.trees > 0
+        values |= metrics.values(oob.average.scores()[known], known)
+    return {OUT_OF_BAG: values}
 
 
 def _grow_in_batches(

@@ -18,21 +18,20 @@ import numpy.typing as npt
 from stagewise._native import Gradients, VectorGradients, Workers
 from stagewise.boosting.correction import TermAmounts
 from stagewise.boosting.dropout import DroppedRounds
-from stagewise.boosting.monitor import Monitor
+from stagewise.boosting.monitor import TRAIN, Evals, Monitor
 from stagewise.boosting.recipe import BoundRecipe
 from stagewise.boosting.sampling import Bag, DrawInput
 from stagewise.boosting.steps import StepInput, StepResult
 from stagewise.exact_sums import mean_rows, sum_rows
 from stagewise.losses import BoundLoss, Loss
 from stagewise.losses.base import squeeze_outputs
+from stagewise.metrics.choice import LOSS
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.terms import Terms
 
-__all__ = ["Boosting", "EncodedRows", "RoundResult", "boost"]
+__all__ = ["Boosting", "EncodedRows", "MeasuredRows", "RoundResult", "boost"]
 
 Vector = npt.NDArray[np.float64]
-Losses = tuple[float, float | None, float | None]
-"""The training loss, the validation loss and the validation metric of a round."""
 
 
 @dataclass
@@ -78,31 +77,53 @@ class EncodedRows:
 
 
 @dataclass(frozen=True)
+class MeasuredRows:
+    """A set of rows whose loss and metrics are measured after every round.
+
+    Attributes
+    ----------
+    name : str
+        The name of the set.
+    rows : EncodedRows or StoredRows
+        The rows, with their scores; they may be the training rows.
+    metrics : BoundMetrics or None
+        The metrics, as a function of the scores; None: only the loss.
+    """
+
+    name: str
+    rows: Any
+    metrics: Any = None
+
+    def values(self, loss: BoundLoss) -> dict[str, float]:
+        """Return the loss and the metrics of the scores so far."""
+        mean = float(loss.evaluate(self.rows.score) / self.rows.total_weight)
+        return {LOSS: mean, **self.metric_values()}
+
+    def metric_values(self) -> dict[str, float]:
+        """Return the metrics of the scores so far."""
+        return {} if self.metrics is None else self.metrics.values(self.rows.score)
+
+
+@dataclass(frozen=True)
 class RoundResult:
     """The result of a round.
 
     Attributes
     ----------
-    train_loss : float
-        The mean loss of the training rows.
-    valid_loss : float or None
-        The mean loss of the held-out rows, if there are any.
+    evals : mapping
+        The mean loss and the metrics of every set.
     grown : bool
         Whether the model has new terms; if not, the losses are those of the round before.
     stop_reason : str
         Why there can be no further round; empty: there can.
     oob_improvement : float or None
         The decrease of the mean loss of the out-of-bag rows, if it is measured.
-    valid_metric : float or None
-        The metric of the held-out rows, if there is one.
     """
 
-    train_loss: float
-    valid_loss: float | None
+    evals: Evals
     grown: bool
     stop_reason: str
     oob_improvement: float | None = None
-    valid_metric: float | None = None
 
 
 class Boosting:
@@ -116,15 +137,13 @@ class Boosting:
         Gets the terms of every round.
     train : EncodedRows or StoredRows
         The training rows.
-    valid : EncodedRows or StoredRows or None
-        Held-out rows; bins of them are made with the training rows' cuts.
+    measured : sequence of MeasuredRows
+        The sets that are measured; bins of them are made with the training rows' cuts.
     workers : Workers
         The threads.
     seed : int
         The key of all random numbers, together with the number of the round: a fit that continues
         an earlier one draws the same numbers as an uninterrupted fit.
-    metric : BoundMetric or None
-        The metric of the held-out rows, as a function of their scores.
 
     Attributes
     ----------
@@ -137,21 +156,23 @@ class Boosting:
         parts: BoundRecipe,
         ensemble: Ensemble | Terms,
         train: Any,
-        valid: Any,
+        measured: Sequence[MeasuredRows],
         workers: Workers,
         seed: int,
-        metric: Any = None,
     ) -> None:
-        self._metric = metric
         self._parts, self._recipe = parts, parts.recipe
-        self.ensemble, self.train, self.valid = ensemble, train, valid
+        self.ensemble, self.train, self.measured = ensemble, train, measured
+        self._others = [own.rows for own in measured if own.rows is not train]
         self._workers, self._seed = workers, seed
         loss, response = parts.loss, parts.recipe.response
         self._turns = response.turns(loss, joint=parts.joint)
         self._bound = train.bind(loss, workers)
-        self._watched = None if valid is None else valid.bind(loss, workers)
-        if self._watched is not None:
-            self._watched.start(valid.score)
+        self._losses_of = [
+            self._bound if own.rows is train else own.rows.bind(loss, workers) for own in measured
+        ]
+        for own, bound in zip(measured, self._losses_of, strict=True):
+            if own.rows is not train:
+                bound.start(own.rows.score)
         self._learner = parts.learner.start(
             workers,
             train.table,
@@ -169,13 +190,13 @@ class Boosting:
         self._cached: tuple[int, Gradients] | None = None
         self._amounts = None
         if parts.recipe.correction is not None:
-            self._amounts = TermAmounts([train] if valid is None else [train, valid])
+            self._amounts = TermAmounts([train, *self._others])
         self._best: list[Any] | None = None
         self.remember(ensemble.n_rounds)
 
     def round(self, m: int) -> RoundResult:
         """Append the terms of round m to the ensemble and add them to the scores."""
-        recipe, train, valid, turns = self._recipe, self.train, self.valid, self._turns
+        recipe, train, turns = self._recipe, self.train, self._turns
         delta = self._bound.delta
         before = self._losses(delta) if recipe.out_of_bag else None
         dropped = self._drop(m)
@@ -194,8 +215,8 @@ class Boosting:
                     term = term.with_linear_leaves(scaled)
                 self.ensemble.append(term.part)
                 self._learner.add(term, train.source, train.score[:, places])
-                if valid is not None:
-                    held = valid.table, valid.source, valid.score[:, places]
+                for rows in self._others:
+                    held = rows.table, rows.source, rows.score[:, places]
                     self._learner.add_to_other_rows(term, *held)
                 if self._amounts is not None and isinstance(places, int):
                     self._amounts.append(places, self._learner, term)
@@ -205,12 +226,10 @@ class Boosting:
         if result.values:
             self.train_loss = self._bound.evaluate(train.score) / train.total_weight
         return RoundResult(
-            self.train_loss,
-            self._valid_loss(),
+            self._evals(),
             bool(result.values),
             result.stop_reason,
             None if before is None else self._oob_improvement(before, delta, bag),
-            self._valid_metric(),
         )
 
     def remember(self, best_round: int) -> None:
@@ -239,13 +258,12 @@ class Boosting:
             return None
         self.correct()
         self.train_loss = self._bound.evaluate(self.train.score) / self.train.total_weight
-        losses = self.train_loss, self._valid_loss()
-        return RoundResult(*losses, True, "", valid_metric=self._valid_metric())
+        return RoundResult(self._evals(), True, "")
 
     def _drop(self, m: int) -> DroppedRounds:
         """Remove the rounds that are dropped for this one from the scores."""
         drawn = self._recipe.dropout.drawn(self.ensemble.n_rounds, self._seed, m)
-        samples = [rows for rows in (self.train, self.valid) if rows is not None]
+        samples = [self.train, *self._others]
         dropped = DroppedRounds(drawn, self.ensemble, samples, self._workers)
         if drawn:
             self._bound.evaluate(self.train.score)
@@ -331,13 +349,15 @@ class Boosting:
             t.source,
         )
 
-    def _valid_metric(self) -> float | None:
-        return None if self._metric is None else float(self._metric.value(self.valid.score))
-
-    def _valid_loss(self) -> float | None:
-        if self.valid is None or self._watched is None:
-            return None
-        return float(self._watched.evaluate(self.valid.score) / self.valid.total_weight)
+    def _evals(self) -> dict[str, dict[str, float]]:
+        """Return the mean loss and the metrics of every set; the training loss is there already."""
+        evals = {TRAIN: {LOSS: self.train_loss}}
+        for own, loss in zip(self.measured, self._losses_of, strict=True):
+            if own.rows is self.train:
+                evals[TRAIN] |= own.metric_values()
+            else:
+                evals[own.name] = own.values(loss)
+        return evals
 
 
 def boost(fits: Sequence[Boosting], rounds: Iterable[int], monitor: Monitor) -> None:
@@ -368,7 +388,7 @@ def boost(fits: Sequence[Boosting], rounds: Iterable[int], monitor: Monitor) -> 
             break
         if results[0].oob_improvement is not None:
             monitor.record_oob_improvement(results[0].oob_improvement)
-        stop = monitor.after_round(m + 1, *_mean_losses(fits, results))
+        stop = monitor.after_round(m + 1, _mean_evals(fits, results))
         for fit in fits:
             fit.remember(monitor.best_round)
         if stop or len(ended) == len(fits):
@@ -377,16 +397,16 @@ def boost(fits: Sequence[Boosting], rounds: Iterable[int], monitor: Monitor) -> 
         fit.rewind(monitor.best_round)
     corrected = [fit.correct_at_end() for fit in fits]
     if all(result is not None for result in corrected):
-        means = _mean_losses(fits, [result for result in corrected if result is not None])
-        monitor.replace_losses(monitor.best_round, *means)
+        means = _mean_evals(fits, [result for result in corrected if result is not None])
+        monitor.replace_round(monitor.best_round, means)
 
 
-def _mean_losses(fits: Sequence[Boosting], results: Sequence[RoundResult]) -> Losses:
-    """Return the mean losses and the mean metric of folds, weighted by the held-out rows."""
-    first = results[0]
+def _mean_evals(fits: Sequence[Boosting], results: Sequence[RoundResult]) -> Evals:
+    """Return the mean losses and metrics of folds, weighted by the held-out rows."""
+    first = results[0].evals
     if len(fits) == 1:
-        return first.train_loss, first.valid_loss, first.valid_metric
-    weights = [0.0 if fit.valid is None else fit.valid.total_weight for fit in fits]
-    losses = [(r.train_loss, r.valid_loss or 0.0, r.valid_metric or 0.0) for r in results]
-    train, valid, metric = np.average(losses, axis=0, weights=weights)
-    return float(train), float(valid), None if first.valid_metric is None else float(metric)
+        return first
+    weights = [fit.measured[0].rows.total_weight for fit in fits]
+    values = [[v for own in r.evals.values() for v in own.values()] for r in results]
+    means = iter(np.average(values, axis=0, weights=weights).tolist())
+    return {name: {metric: next(means) for metric in own} for name, own in first.items()}

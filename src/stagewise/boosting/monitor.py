@@ -1,22 +1,30 @@
-"""The history of losses, the progress display, callbacks and early stopping.
+"""The history of losses and metrics, the progress display, callbacks and early stopping.
 
-After each round the loop passes the losses to the monitor, which returns whether to stop. The
-monitor does not read scores or trees.
+After each round the loop passes what was measured to the monitor, which returns whether to stop.
+The monitor does not read scores or trees.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from stagewise.boosting.progress import ProgressDisplay
 from stagewise.boosting.stopping import EarlyStopping, TimeLimit
 from stagewise.cluster.peers import ALONE, Peers
 from stagewise.metrics import Metric
+from stagewise.metrics.choice import LOSS
 
-__all__ = ["Callback", "Monitor", "Progress"]
+__all__ = ["HELD_OUT", "OUT_OF_BAG", "TRAIN", "Callback", "Evals", "Monitor", "Progress"]
+
+TRAIN, HELD_OUT, OUT_OF_BAG = "train", "valid", "oob"
+"""The names of the training rows, of the rows that are held out (a fraction, folds, or X_val), and
+of the out-of-bag rows. No other set has them."""
+Evals = Mapping[str, Mapping[str, float]]
+"""The loss and the metrics of a round, by the name of the set and of the metric."""
+WORDS = {HELD_OUT: "validation", OUT_OF_BAG: "out-of-bag", TRAIN: "training"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +44,8 @@ class Progress:
         held-out rows: this one).
     seconds : float
         Since the fit began to boost.
-    valid_metric : float or None
-        The `eval_metric` of the held-out rows, if there is one.
+    metrics : mapping
+        The loss and the metrics of every set, such as {"valid": {"loss": 0.4, "auc": 0.9}}.
     """
 
     round: int
@@ -46,7 +54,7 @@ class Progress:
     valid_loss: float | None
     best_round: int
     seconds: float
-    valid_metric: float | None = None
+    metrics: Evals = field(default_factory=dict)
 
 
 Callback = Callable[[Progress], bool | None]
@@ -69,17 +77,22 @@ class Monitor:
         The progress bar or lines.
     loss_scale : float
         The factor from the units of the loss to those of the target.
-    train_loss, valid_loss : list of float
-        The history of the fit that is continued.
+    history : dict
+        The loss and the metrics of the fit that is continued, as `evals`.
     peers : Peers
         The ranks of a fit on a cluster. Only rank 0 measures time and calls the callbacks; the
         others stop when it does.
     save : callable or None
         Called with the number of each round after which the fit goes on, on every rank.
-    held_out : str
-        Which rows the losses of `valid_loss` are those of.
+    decides : str
+        The name of the set by which the fit stops.
     metric : Metric or None
         The metric that decides when to stop; None: the loss.
+
+    Attributes
+    ----------
+    evals : dict
+        The loss and the metrics after every round: {set: {metric: [values]}}.
     """
 
     def __init__(
@@ -91,20 +104,17 @@ class Monitor:
         callbacks: Sequence[Callback],
         display: ProgressDisplay,
         loss_scale: float = 1.0,
-        train_loss: list[float] | None = None,
-        valid_loss: list[float] | None = None,
+        history: dict[str, dict[str, list[float]]] | None = None,
         peers: Peers = ALONE,
         save: Callable[[int], None] | None = None,
-        held_out: str = "validation",
+        decides: str = HELD_OUT,
         metric: Metric | None = None,
     ) -> None:
         self.n_rounds = n_rounds
         self.early_stopping = early_stopping
         self.time_limit = time_limit
-        self.train_loss = train_loss or []
-        self.valid_loss = valid_loss or []
-        self.valid_metric: list[float] = []
-        self.metric = metric
+        self.evals = history or {}
+        self.metric, self.decides = metric, decides
         self.last_round = len(self.train_loss)
         self.oob_improvement: list[float] = []
         self.ended = False
@@ -112,11 +122,24 @@ class Monitor:
         self._callbacks = callbacks
         self._display = display
         self._loss_scale = loss_scale
-        self._peers, self._save, self._held_out = peers, save, held_out
+        self._peers, self._save = peers, save
         self._begin = time.perf_counter()
         if early_stopping is not None:
             for number, loss in enumerate(self.valid_loss, start=1):
                 early_stopping.should_stop(number, loss)
+
+    @property
+    def train_loss(self) -> list[float]:
+        """The training loss after every round."""
+        return self._values(TRAIN)
+
+    @property
+    def valid_loss(self) -> list[float]:
+        """The loss of the set that decides, after every round."""
+        return self._values(self.decides)
+
+    def _values(self, name: str) -> list[float]:
+        return self.evals.get(name, {}).get(LOSS, [])
 
     @property
     def best_round(self) -> int:
@@ -125,40 +148,22 @@ class Monitor:
             return self.early_stopping.best_round
         return self.last_round
 
-    def after_round(
-        self,
-        round_number: int,
-        train_loss: float | None,
-        valid_loss: float | None,
-        valid_metric: float | None = None,
-    ) -> bool:
+    def after_round(self, round_number: int, evals: Evals) -> bool:
         """Record a round; return True to stop."""
         self.last_round = round_number
-        if train_loss is not None:
-            self._check_finite(round_number, train_loss, "training")
-            self.train_loss.append(train_loss * self._loss_scale)
-        stop = False
-        if valid_loss is not None:
-            self._check_finite(round_number, valid_loss, self._held_out)
-            self.valid_loss.append(valid_loss * self._loss_scale)
-            cost, name = self.valid_loss[-1], "loss"
-            if self.metric is not None and valid_metric is not None:
-                self.valid_metric.append(valid_metric)
-                cost, name = self.metric.cost(valid_metric), self.metric.name
-            if self.early_stopping is not None and self.early_stopping.should_stop(
-                round_number, cost
-            ):
-                stop = True
-                rounds = self.early_stopping.rounds
-                self.stop_reason = f"no better {self._held_out} {name} for {rounds} rounds"
+        measured = self._scaled(round_number, evals)
+        for name, values in measured.items():
+            for metric, value in values.items():
+                self.evals.setdefault(name, {}).setdefault(metric, []).append(value)
+        stop = self.decides in measured and self._stops_early(round_number, measured[self.decides])
         progress = Progress(
             round_number,
             self.n_rounds,
-            self.train_loss[-1] if train_loss is not None else None,
-            self.valid_loss[-1] if valid_loss is not None else None,
+            measured.get(TRAIN, {}).get(LOSS),
+            measured.get(self.decides, {}).get(LOSS),
             self.best_round,
             time.perf_counter() - self._begin,
-            valid_metric,
+            measured,
         )
         self._display.show(progress)
         for reason in self._reasons(progress):
@@ -166,6 +171,27 @@ class Monitor:
         if not stop and self._save is not None:
             self._save(round_number)
         return stop
+
+    def _stops_early(self, round_number: int, values: Mapping[str, float]) -> bool:
+        """Return whether the fit has had no better round for some time."""
+        cost, name = values[LOSS], LOSS
+        if self.metric is not None:
+            name = self.metric.name
+            cost = self.metric.cost(values[name])
+        rule = self.early_stopping
+        if rule is None or not rule.should_stop(round_number, cost):
+            return False
+        rows = WORDS.get(self.decides, self.decides)
+        self.stop_reason = f"no better {rows} {name} for {rule.rounds} rounds"
+        return True
+
+    def _scaled(self, round_number: int, evals: Evals) -> dict[str, dict[str, float]]:
+        """Return the values with losses in units of the target; raise if one is not finite."""
+        measured = {name: dict(values) for name, values in evals.items()}
+        for name, values in measured.items():
+            self._check_finite(round_number, values[LOSS], WORDS.get(name, repr(name)))
+            values[LOSS] *= self._loss_scale
+        return measured
 
     def _reasons(self, progress: Progress) -> list[str]:
         """Return why the time limit and the callbacks end the fit, as rank 0 decides."""
@@ -179,19 +205,25 @@ class Monitor:
             reasons += [f"callback {callback!r} returned True" for callback in ended]
         return self._peers.share(reasons)
 
-    def replace_losses(
-        self,
-        round_number: int,
-        train_loss: float,
-        valid_loss: float | None,
-        valid_metric: float | None,
-    ) -> None:
-        """Record the losses of a round whose terms were changed after it."""
-        if valid_metric is not None:
-            self.valid_metric[round_number - 1] = valid_metric
-        self.train_loss[round_number - 1] = train_loss * self._loss_scale
-        if valid_loss is not None:
-            self.valid_loss[round_number - 1] = valid_loss * self._loss_scale
+    def replace_round(self, round_number: int, evals: Evals) -> None:
+        """Record the values of a round whose terms were changed after it."""
+        for name, values in self._scaled(round_number, evals).items():
+            for metric, value in values.items():
+                self.evals[name][metric][round_number - 1] = value
+
+    def take_search(self, search: Monitor) -> None:
+        """Record what the folds that chose the number of rounds have measured."""
+        values = search.evals.get(search.decides, {})
+        self.evals = {
+            **{name: own for name, own in self.evals.items() if name == TRAIN},
+            **({search.decides: values} if values else {}),
+            **{name: own for name, own in self.evals.items() if name != TRAIN},
+        }
+        self.stop_reason = self.stop_reason or search.stop_reason
+
+    def record_losses(self, losses: list[float]) -> None:
+        """Record losses of the set that decides which are not those of rounds."""
+        self.evals.setdefault(self.decides, {})[LOSS] = losses
 
     def record_oob_improvement(self, improvement: float) -> None:
         """Record the decrease of the loss of the out-of-bag rows in a round."""

@@ -22,12 +22,10 @@ class ProgressDisplay:
         second. 2: a line for every round.
     stream : file or None
         None: standard error.
-    held_out : str
-        The name of the loss of held-out rows.
     """
 
-    def __init__(self, verbose: int, stream: TextIO | None = None, held_out: str = "valid") -> None:
-        self._verbose, self._held_out = int(verbose), held_out
+    def __init__(self, verbose: int, stream: TextIO | None = None) -> None:
+        self._verbose = int(verbose)
         self._stream = stream
         self._bar: Any = None
         self._last_line = 0.0
@@ -62,11 +60,11 @@ class ProgressDisplay:
 
     def _line(self, p: Progress) -> str:
         text = f"round {p.round}/{p.n_rounds}"
-        if p.train_loss is not None:
-            text += f"  train {p.train_loss:.6g}"
+        for name, values in p.metrics.items():
+            text += f"  {name} {values['loss']:.6g}"
+            text += "".join(f" {k} {v:.6g}" for k, v in values.items() if k != "loss")
         if p.valid_loss is not None:
-            metric = "" if p.valid_metric is None else f"  metric {p.valid_metric:.6g}"
-            text += f"  {self._held_out} {p.valid_loss:.6g}{metric}  best {p.best_round}"
+            text += f"  best {p.best_round}"
         return f"{text}  {p.seconds:.1f} s"
 
     def _show_bar(self, progress: Progress, stream: TextIO) -> bool:

@@ -97,7 +97,8 @@ n_jobs, verbose, callbacks, class_weight
     estimator_errors_ : float64 array of shape (n_iter_,)
         err_m, the weighted error rates that α_m follows from; only for algorithm="discrete". A
         classifier without errors has the α, and the error, of one with half a row wrong.
-    model_, n_iter_, best_iteration_, train_loss_, validation_loss_, feature_importances_, \
+    model_, n_iter_, best_iteration_, train_loss_, validation_loss_, \
+evals_result_, best_score_, feature_importances_, \
 classes_, n_features_in_, feature_names_in_, fit_report_
         As in `GradientBoostingClassifier`.
 

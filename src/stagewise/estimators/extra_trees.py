@@ -63,12 +63,13 @@ class ExtraTreesClassifier(ForestClassifierMixin, BaseForest):
         contain it. "auto": if bags leave rows out. True: also warn of rows that are in every bag.
     early_stopping : bool, default=False
         Stop when `n_iter_no_change` more trees have not improved the out-of-bag loss (the loss of
-        X_val, if it is passed to `fit`) by more than `tol`, and keep the best number of trees.
+        X_val or `eval_set`, if passed) by more than `tol`, and keep the best number of trees.
     n_iter_no_change, tol
         See `early_stopping`.
-    eval_metric : None, str, callable or Metric, default=None
-        The metric of the out-of-bag rows (of X_val) that replaces the loss for early stopping, such
-        as "accuracy"; see `GradientBoostingRegressor`. `oob_metric_` has its history.
+    eval_metric : None, str, callable, scorer, Metric, or a list of these, default=None
+        The metrics that are measured after every tree on the out-of-bag rows, X_val and the sets of
+        `eval_set`. The first one, such as "accuracy", replaces the loss for early stopping; see
+        `GradientBoostingRegressor`.
     missing_values, categorical_features, handle_unknown, time_limit, random_state, n_jobs, \
 verbose, callbacks, class_weight
         As in `GradientBoostingClassifier`.
@@ -84,6 +85,9 @@ verbose, callbacks, class_weight
         Their accuracy.
     estimators_ : list of decision trees
         The trees, each with the predictions of one tree; made when they are read.
+    evals_result_, best_score_ : dict
+        The loss and the metrics after every tree, and after the last one that is kept: of the
+        out-of-bag rows ("oob"), of X_val ("valid"), and of the sets of `eval_set` by their names.
     oob_loss_ : array
         The mean out-of-bag loss after one, two, … trees.
     model_, n_iter_, feature_importances_, n_features_in_, feature_names_in_, fit_report_, \
@@ -204,12 +208,13 @@ class ExtraTreesRegressor(ForestRegressorMixin, BaseForest):
         contain it. "auto": if bags leave rows out. True: also warn of rows that are in every bag.
     early_stopping : bool, default=False
         Stop when `n_iter_no_change` more trees have not improved the out-of-bag loss (the loss of
-        X_val, if it is passed to `fit`) by more than `tol`, and keep the best number of trees.
+        X_val or `eval_set`, if passed) by more than `tol`, and keep the best number of trees.
     n_iter_no_change, tol
         See `early_stopping`.
-    eval_metric : None, str, callable or Metric, default=None
-        The metric of the out-of-bag rows (of X_val) that replaces the loss for early stopping, such
-        as "mae"; see `GradientBoostingRegressor`. `oob_metric_` has its history.
+    eval_metric : None, str, callable, scorer, Metric, or a list of these, default=None
+        The metrics that are measured after every tree on the out-of-bag rows, X_val and the sets of
+        `eval_set`. The first one, such as "mae", replaces the loss for early stopping; see
+        `GradientBoostingRegressor`.
     missing_values, categorical_features, handle_unknown, time_limit, random_state, n_jobs, \
 verbose, callbacks
         As in `GradientBoostingRegressor`.
@@ -222,6 +227,9 @@ verbose, callbacks
         Their R².
     estimators_ : list of decision trees
         The trees, each with the predictions of one tree; made when they are read.
+    evals_result_, best_score_ : dict
+        The loss and the metrics after every tree, and after the last one that is kept: of the
+        out-of-bag rows ("oob"), of X_val ("valid"), and of the sets of `eval_set` by their names.
     oob_loss_ : array
         The mean out-of-bag loss after one, two, … trees.
     model_, n_iter_, feature_importances_, n_features_in_, feature_names_in_, fit_report_

@@ -64,6 +64,7 @@ time_limit, warm_start, random_state, n_jobs, verbose, callbacks
     classes_ : array
         The labels, sorted.
     model_, n_iter_, best_iteration_, learning_rate_, train_loss_, validation_loss_, \
+evals_result_, best_score_, \
 held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_report_
         As in `GradientBoostingRegressor`.
 

@@ -154,26 +154,27 @@ Mvs, default="auto"
         Such categories in rows that the fit itself holds out are never an error; `fit_report_`
         counts them.
     early_stopping : bool, "cv", int, splitter or list of folds, default=False
-        False: no row is held out, except by n_estimators="auto". True: hold rows out and
-        stop when their loss no longer improves. Passing `X_val` and `y_val`
-        to `fit` does the same with these rows. "cv": the mean loss of five folds chooses the number
-        of rounds, and a model of that many rounds is fitted to all rows; `oof_prediction_` has the
-        predictions of the rows that each fold held out, of repeated folds by the mean score. An int
-        is a number of folds. Folds are drawn at random, stratified by class, with groups together;
-        or pass a splitter such as TimeSeriesSplit, or a list of (training, held-out) pairs of
-        indices.
+        False: no row is held out, except by n_estimators="auto". True: hold rows out (or use the
+        first set of `eval_set`) and stop when their loss no longer improves. Passing `X_val` and
+        `y_val` to `fit` does the same with these rows. "cv": the mean loss of five folds chooses
+        the number of rounds, and a model of that many rounds is fitted to all rows;
+        `oof_prediction_` has the predictions of the rows that each fold held out, of repeated folds
+        by the mean score. An int is a number of folds. Folds are drawn at random, stratified by
+        class, with groups together; or pass a splitter such as TimeSeriesSplit, or a list of
+        (training, held-out) pairs of indices.
     validation_fraction : float, default=0.1
         The fraction of the rows that early_stopping=True holds out.
     n_iter_no_change : int or "auto", default="auto"
         The number of rounds without improvement after which a fit stops. Predictions use the best
         round. "auto": 50, or 30 if `n_estimators` is a number.
-    eval_metric : None, str, callable or Metric, default=None
-        The metric of the held-out rows that chooses the best round and stops the fit, instead of
-        the loss: "rmse", "mae", "r2", "poisson_deviance", "gamma_deviance", "d2_absolute_error",
-        "d2_poisson_deviance", "d2_gamma_deviance"; for classes "error_rate", "accuracy",
-        "log_loss", "brier", "auc", "average_precision", "f1"; a function (y, prediction, weight)
-        that is smaller where it is better; or a `stagewise.metrics.Metric`. The gradients stay
-        those of the loss. `validation_metric_` has its history. See docs/training.md.
+    eval_metric : None, str, callable, scorer, Metric, or a list of these, default=None
+        The metrics that are measured after every round, besides the loss. The first one chooses the
+        best round and stops the fit, instead of the loss. "rmse", "mae", "r2", "poisson_deviance",
+        "gamma_deviance", "tweedie_deviance", "d2_absolute_error", "d2_poisson_deviance",
+        "d2_gamma_deviance", "d2_tweedie_deviance"; for classes "error_rate", "accuracy",
+        "log_loss", "brier", "auc", "average_precision", "f1"; a scorer of scikit-learn; a function
+        (y, prediction, weight) that is smaller where it is better; or a
+        `stagewise.metrics.Metric`. The gradients stay those of the loss. See docs/training.md.
     tol : float, default=0.0
         The loss must fall by more than this to be an improvement.
     time_limit : float or None, default=None
@@ -205,6 +206,12 @@ Mvs, default="auto"
         ν.
     train_loss_, validation_loss_ : float64 array
         The mean loss after every round that was run.
+    evals_result_ : dict
+        The loss and the metrics of every set after every round that was run, such as
+        ``{"train": {"loss": [...]}, "valid": {"loss": [...], "auc": [...]}}``. "valid" are held-out
+        rows: X_val, a fraction, or the mean over folds; other names are those of `eval_set`.
+    best_score_ : dict
+        The same at the last round that predictions use: ``{"valid": {"auc": 0.9, ...}, ...}``.
     held_out_rows_ : array of int
         The indices of the rows of X that early_stopping=True held out.
     feature_importances_ : float64 array

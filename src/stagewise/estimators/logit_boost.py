@@ -47,7 +47,8 @@ n_jobs, verbose, callbacks, class_weight
 
     Attributes
     ----------
-    model_, n_iter_, best_iteration_, train_loss_, validation_loss_, feature_importances_, \
+    model_, n_iter_, best_iteration_, train_loss_, validation_loss_, \
+evals_result_, best_score_, feature_importances_, \
 classes_, n_features_in_, feature_names_in_, fit_report_
         As in `GradientBoostingClassifier`.
 
@@ -146,7 +147,8 @@ n_jobs, verbose, callbacks, class_weight
 
     Attributes
     ----------
-    model_, n_iter_, best_iteration_, train_loss_, validation_loss_, feature_importances_, \
+    model_, n_iter_, best_iteration_, train_loss_, validation_loss_, \
+evals_result_, best_score_, feature_importances_, \
 classes_, n_features_in_, feature_names_in_, fit_report_
         As in `GradientBoostingClassifier`.
 

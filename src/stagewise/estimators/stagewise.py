@@ -82,6 +82,7 @@ random_state, n_jobs, verbose, callbacks
     model_ : Model or TermModel
         The fitted model; a `TermModel` if the learner is a scikit-learn estimator.
     n_iter_, best_iteration_, learning_rate_, train_loss_, validation_loss_, \
+evals_result_, best_score_, \
 feature_importances_, n_features_in_, feature_names_in_, fit_report_
         As in `GradientBoostingRegressor`; `feature_importances_` only for trees.
 
@@ -205,6 +206,7 @@ random_state, n_jobs, verbose, callbacks
     classes_ : array
         The labels, sorted.
     model_, n_iter_, best_iteration_, learning_rate_, train_loss_, validation_loss_, \
+evals_result_, best_score_, \
 feature_importances_, n_features_in_, feature_names_in_, fit_report_
         As in `StagewiseRegressor`.
 

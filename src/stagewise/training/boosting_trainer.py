@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.boosting.loop import Boosting, EncodedRows, boost
-from stagewise.boosting.monitor import Monitor
+from stagewise.boosting.loop import Boosting, EncodedRows, MeasuredRows, boost
+from stagewise.boosting.monitor import HELD_OUT, Monitor
 from stagewise.boosting.recipe import BoundRecipe
 from stagewise.boosting.sampling import OnlyRows
 from stagewise.learners.tree_learner import version_of
 from stagewise.losses import Loss
 from stagewise.losses.base import repeat_score
 from stagewise.model.model import Model
-from stagewise.training.bound_metric import BoundMetric, bind_metric
+from stagewise.training.bound_metrics import BoundMetrics, bind_metrics
 from stagewise.training.preparation import (
     Scale,
     check_targets,
@@ -149,26 +149,16 @@ class _BoostingTrainer:
     def train(self) -> FitResult:
         spec, data, learner = self.spec, self.data, self.spec.learner
         start = self._prepare()
-        features, ensemble, rows, table = (
-            start.table.features,
-            start.ensemble,
-            start.rows,
-            start.table,
-        )
+        features, ensemble, rows = start.table.features, start.ensemble, start.rows
         oof_scores, choice, folds_monitor = None, None, None
         if data.folds is not None:
             fits, folds_monitor = self._cross_validate(start, then_refits=True)
             oof_scores = self._oof_scores(fits)
             choice = choose_rounds(spec.hold_out, data, folds_monitor)
             self.spec = replace(spec, stopping=replace(spec.stopping, n_estimators=choice.rounds))
-        valid = None
-        if data.valid is not None:
-            valid = self._encode_rows(table, data.valid, ensemble, start.model)
-        monitor = self._boost(features, ensemble, rows, valid)
+        monitor = self._boost(features, ensemble, rows, self._measured(start))
         if folds_monitor is not None:
-            monitor.valid_loss = folds_monitor.valid_loss
-            monitor.valid_metric = folds_monitor.valid_metric
-            monitor.stop_reason = monitor.stop_reason or folds_monitor.stop_reason
+            monitor.take_search(folds_monitor)
         return FitResult(
             learner.model(self.loss, data, features, ensemble, self.scale, monitor),
             monitor.stop_reason,
@@ -180,7 +170,7 @@ class _BoostingTrainer:
             oof_scores,
             choice,
             start.model,
-            monitor.valid_metric,
+            monitor.evals,
         )
 
     def cross_fit(self) -> CrossFit:
@@ -274,10 +264,27 @@ class _BoostingTrainer:
             self.spec.learner.source(columns, self.context),
         )
 
-    def _metric(self, rows: RowSet) -> BoundMetric | None:
-        """Return the metric of rows that are not trained on."""
+    def _metrics(self, rows: RowSet) -> BoundMetrics:
+        """Return the metrics of rows."""
         stopping = self.spec.stopping
-        return bind_metric(stopping.eval_metric, rows, self.loss, self.scale, self.data.classes)
+        return bind_metrics(stopping.eval_metric, rows, self.loss, self.scale, self.data.classes)
+
+    def _measured(self, start: _Start) -> list[MeasuredRows]:
+        """Return the sets that are measured after every round; the one that decides comes first."""
+        data = self.data
+        sets = [(own.name, own.rows) for own in data.eval_sets]
+        if data.valid is not None:
+            sets.insert(0, (data.valid_name, data.valid))
+        return [
+            MeasuredRows(
+                name,
+                start.rows
+                if rows is data.train
+                else self._encode_rows(start.table, rows, start.ensemble, start.model),
+                self._metrics(rows),
+            )
+            for name, rows in sets
+        ]
 
     # ---- the rounds ------------------------------------------------------------------------------
 
@@ -297,25 +304,25 @@ class _BoostingTrainer:
         )
 
     def _boost(
-        self, features: Any, ensemble: Any, rows: EncodedRows, valid: EncodedRows | None
+        self, features: Any, ensemble: Any, rows: EncodedRows, measured: list[MeasuredRows]
     ) -> Monitor:
         """Add rounds to the ensemble."""
         previous = None if self.data.folds is not None else self.previous
-        metric = None if self.data.valid is None else self._metric(self.data.valid)
         monitor = make_monitor(
             self.spec.stopping,
             self.loss,
             self.scale,
             self.context,
-            stops_early=valid is not None,
+            stops_early=self.data.valid is not None,
             previous=previous,
-            metric=metric,
+            decides=self.data.valid_name,
+            metrics=self._metrics(self.data.train),
         )
         first = ensemble.n_rounds
         last = first if self.data.one_class else self.spec.stopping.n_estimators
         try:
             recipe, context = self._recipe(features), self.context
-            fit = Boosting(recipe, ensemble, rows, valid, context.workers, context.seed, metric)
+            fit = Boosting(recipe, ensemble, rows, measured, context.workers, context.seed)
             boost([fit], range(first, last), monitor)
         finally:
             monitor.close()
@@ -351,16 +358,16 @@ class _BoostingTrainer:
         model = None if self.data.start is None else self.data.start.fit(own)
         score = repeat_score(ensemble.base, len(rows.y)) + self._model_score(model, train)
         others = train.part(held)
+        held_rows = self._encode_rows(table, others, ensemble, model)
         sampling = OnlyRows(learned.astype(np.uint32), bound.recipe.sampling)
         recipe = replace(bound.recipe, out_of_bag=False, sampling=sampling)
         boosting = Boosting(
             replace(bound, recipe=recipe),
             ensemble,
             replace(rows, table=encoded, weight=weight, score=score),
-            self._encode_rows(table, others, ensemble, model),
+            [MeasuredRows(HELD_OUT, held_rows, self._metrics(others))],
             self.context.workers,
             self.context.seed,
-            self._metric(others),
         )
         return _FoldFit(boosting, table, self._model_score(model, others))
 
@@ -382,7 +389,7 @@ class _BoostingTrainer:
             self.context,
             stops_early=True,
             folds=len(folds) if then_refits else None,
-            metric=self._metric(self.data.train),
+            metrics=self._metrics(self.data.train),
         )
         last = 0 if self.data.one_class else self.spec.stopping.n_estimators
         try:
@@ -394,10 +401,11 @@ class _BoostingTrainer:
     def _oof_scores(self, fits: list[_FoldFit]) -> Vector:
         """Return the scores of held-out rows, in the order of the training rows."""
         scores = [
-            self.spec.learner.score(fit.boosting.ensemble, fit.boosting.valid.source, self.context)
+            self.spec.learner.score(
+                fit.boosting.ensemble, fit.boosting.measured[0].rows.source, self.context
+            )
             + fit.held_start
             for fit in fits
-            if fit.boosting.valid is not None
         ]
         assert self.data.folds is not None
         return out_of_fold(self.data.folds, scores, len(self.data.train.y))

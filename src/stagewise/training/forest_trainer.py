@@ -9,12 +9,13 @@ import numpy as np
 
 from stagewise._native import Bins, ForestGrower
 from stagewise.boosting.forest_loop import Average, grow_forest
-from stagewise.boosting.loop import EncodedRows
+from stagewise.boosting.loop import EncodedRows, MeasuredRows
+from stagewise.boosting.monitor import OUT_OF_BAG
 from stagewise.errors import ModelFormatError
 from stagewise.learners.histogram_tree import HistogramTree, feature_share, native_rules
 from stagewise.losses import BinarySquaredError, Loss
 from stagewise.model.model import Model
-from stagewise.training.bound_metric import bind_metric
+from stagewise.training.bound_metrics import bind_metrics
 from stagewise.training.fit_report import warn_if_constant
 from stagewise.training.preparation import (
     Encode,
@@ -27,6 +28,7 @@ from stagewise.training.preparation import (
     new_ensemble,
     scale_target,
 )
+from stagewise.training.reading.eval_sets import WatchedRows
 from stagewise.training.reading.row_set import RowSet
 from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.results import ForestResult
@@ -61,17 +63,25 @@ def train_forest(
     ensemble = new_ensemble(features, np.zeros(loss.n_outputs), joint=loss.n_outputs > 1)
     zeros = np.zeros((len(y), loss.n_outputs))
     rows = EncodedRows(bins, y, train.weight, zeros, table)
-    valid = None if data.valid is None else _encode_rows(data.valid, encode, loss, scale)
-    measured = train if data.valid is None else data.valid
-    metric = bind_metric(spec.stopping.eval_metric, measured, loss, scale, data.classes)
+    deciding = [] if data.valid is None else [WatchedRows(data.valid_name, data.valid)]
+    eval_metric = spec.stopping.eval_metric
+    measured = [
+        MeasuredRows(
+            own.name,
+            _encode_rows(own.rows, encode, loss, scale),
+            bind_metrics(eval_metric, own.rows, loss, scale, data.classes),
+        )
+        for own in (*deciding, *data.eval_sets)
+    ]
+    oob_metrics = bind_metrics(eval_metric, train, loss, scale, data.classes)
     monitor = make_monitor(
         spec.stopping,
         loss,
         scale,
         context,
-        stops_early=valid is not None or spec.stops_by_bags,
-        by_bags=valid is None,
-        metric=metric,
+        stops_early=data.valid is not None or spec.stops_by_bags,
+        decides=OUT_OF_BAG if data.valid is None else data.valid_name,
+        metrics=oob_metrics,
     )
     oob_average: Average | None = None
     try:
@@ -84,13 +94,13 @@ def train_forest(
                 ensemble,
                 loss,
                 rows,
-                valid,
+                measured,
                 monitor,
                 workers=context.workers,
                 seed=context.seed,
                 out_of_bag=spec.out_of_bag,
                 peers=context.peers,
-                metric=metric,
+                oob_metrics=oob_metrics,
             )
     finally:
         monitor.close()
@@ -101,9 +111,9 @@ def train_forest(
         monitor.ended,
         constant,
         missing,
-        valid_metric=monitor.valid_metric,
+        evals=monitor.evals,
         oob_average=oob_average,
-        used_validation_rows=valid is not None,
+        used_validation_rows=data.valid is not None,
     )
 
 

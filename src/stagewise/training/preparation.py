@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Bins, Columns, SparseColumns
-from stagewise.boosting.monitor import Monitor
+from stagewise.boosting.monitor import HELD_OUT, TRAIN, Monitor
 from stagewise.boosting.progress import ProgressDisplay
 from stagewise.boosting.recipe import Recipe
 from stagewise.boosting.stopping import EarlyStopping, TimeLimit
@@ -19,9 +19,10 @@ from stagewise.data import TargetScale, TargetScales
 from stagewise.data.bins import learn_codings, rank_values
 from stagewise.losses import Loss
 from stagewise.losses.base import squeeze_outputs
+from stagewise.metrics.choice import LOSS
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
-from stagewise.training.bound_metric import BoundMetric
+from stagewise.training.bound_metrics import BoundMetrics
 from stagewise.training.reading.folds import refit_rounds
 from stagewise.training.reading.row_set import RowSet
 from stagewise.training.reading.training_data import TrainingData
@@ -57,16 +58,18 @@ def check_targets(loss: Loss, data: TrainingData) -> None:
     if data.classes is not None and not data.one_class:
         _check_class_loss(loss, len(data.classes))
     loss.check(y)
-    if data.valid is None:
-        return
-    held = data.valid.y
-    try:
-        n, known = (1 if t.ndim == 1 else t.shape[1] for t in (held, y))
-        if n != known:
-            raise ValueError(f"there must be as many targets as in y, {known}; got {n}.")
-        loss.check(held)
-    except ValueError as error:
-        raise ValueError(f"In y_val: {error}") from None
+    sets = [(own.name, own.rows) for own in data.eval_sets if own.rows is not data.train]
+    if data.valid is not None:
+        sets.append((data.valid_name, data.valid))
+    for name, rows in sets:
+        try:
+            n, known = (1 if t.ndim == 1 else t.shape[1] for t in (rows.y, y))
+            if n != known:
+                raise ValueError(f"there must be as many targets as in y, {known}; got {n}.")
+            loss.check(rows.y)
+        except ValueError as error:
+            where = "y_val" if name == HELD_OUT else f"y of eval_set {name!r}"
+            raise ValueError(f"In {where}: {error}") from None
 
 
 def _check_class_loss(loss: Loss, n_classes: int) -> None:
@@ -205,14 +208,14 @@ def make_monitor(
     folds: int | None = None,
     history: tuple[list[float], list[float]] | None = None,
     save: Callable[[int], None] | None = None,
-    by_bags: bool = False,
-    metric: BoundMetric | None = None,
+    decides: str = HELD_OUT,
+    metrics: BoundMetrics | None = None,
 ) -> Monitor:
     """Return the monitor of a fit; with folds, they leave time for the final fit.
 
     `history` are the training and validation losses of the rounds before the first one; None: those
-    of `previous`. `save` is called after every round that is not the last one. With `by_bags`, the
-    held-out rows are those that are not in a bag. `metric` decides when to stop; None: the loss.
+    of `previous`. `save` is called after every round that is not the last one. `decides` is the
+    name of the set by which the fit stops, and the first of `metrics` decides; None: the loss.
     """
     limit = stopping.time_limit
     if limit is not None and folds is not None:
@@ -234,14 +237,17 @@ def make_monitor(
         ),
         time_limit=None if limit is None else TimeLimit(limit, context.began),
         callbacks=stopping.callbacks,
-        display=ProgressDisplay(stopping.verbose, held_out="oob" if by_bags else "valid"),
+        display=ProgressDisplay(stopping.verbose),
         loss_scale=scale.loss_unit(loss.degree or 0),
-        train_loss=history[0],
-        valid_loss=history[1],
+        history={
+            name: {LOSS: losses}
+            for name, losses in zip((TRAIN, decides), history, strict=True)
+            if losses
+        },
         peers=context.peers,
         save=save,
-        held_out="out-of-bag" if by_bags else "validation",
-        metric=None if metric is None else metric.metric,
+        decides=decides,
+        metric=metrics.metrics[0] if metrics is not None and metrics.metrics else None,
     )
 
 

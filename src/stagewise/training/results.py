@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.boosting.forest_loop import Average
+from stagewise.boosting.monitor import HELD_OUT
+from stagewise.metrics.choice import LOSS
 from stagewise.model.model import Model
 from stagewise.model.terms import TermModel
 from stagewise.training.start_model import StartModel
@@ -88,8 +90,8 @@ class FitResult:
         How folds chose the number of rounds.
     start : StartModel or None
         Predicts F before the first round; None: it is a constant.
-    valid_metric : list of float
-        The `eval_metric` of the held-out rows after every round, if there is one.
+    evals : dict
+        The loss and the metrics of every set after every round: {set: {metric: [values]}}.
     """
 
     model: Model | TermModel
@@ -102,7 +104,21 @@ class FitResult:
     oof_scores: npt.NDArray[np.float64] | None = None
     chosen: RoundChoice | None = None
     start: StartModel | None = None
-    valid_metric: list[float] = field(default_factory=list)
+    evals: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+
+    def best_scores(self, n_rounds: int) -> dict[str, dict[str, float]]:
+        """Return the loss and the metrics of every set at the last of the rounds that are kept.
+
+        Those of folds are of the round that they chose.
+        """
+        scores: dict[str, dict[str, float]] = {}
+        for name, values in self.evals.items():
+            last, kept = self.rounds_run, n_rounds
+            if self.chosen is not None and name == HELD_OUT:
+                last, kept = len(values[LOSS]), self.chosen.best_round
+            if kept:  # the first trees of a forest may have no out-of-bag rows
+                scores[name] = {m: v[kept - 1 - last + len(v)] for m, v in values.items()}
+        return scores
 
     def report(self) -> dict[str, Any]:
         """Return the facts, by the names of `fit_report_`."""

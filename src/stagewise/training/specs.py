@@ -81,8 +81,8 @@ class StoppingSpec(_FromParameters):
         The largest number of rounds.
     n_iter_no_change, tol
         The rounds without an improvement of more than `tol` after which a fit stops.
-    eval_metric : None, str, callable or Metric
-        The metric of the held-out rows that decides when to stop; None: the loss.
+    eval_metric : None, or a metric or a list of metrics as of `find_metrics`
+        What is measured besides the loss. The first one decides when to stop; None: the loss.
     time_limit : float or None
         Seconds.
     callbacks : tuple of callable
@@ -118,6 +118,8 @@ class HoldOutSpec:
         Whether the model of all rows has more rounds than those of the folds, see `refit_rounds`.
     parameter : str
         The parameter that holds rows out, for messages.
+    stops_early : bool
+        Whether a set of `eval_set` takes the place of these rows, and stops the fit.
     """
 
     kind: Literal["none", "fraction", "folds"] = "none"
@@ -126,6 +128,7 @@ class HoldOutSpec:
     parts: int | None = None
     extends: bool = False
     parameter: str = "early_stopping=True"
+    stops_early: bool = False
 
 
 class LearnerAdapter(Protocol):

@@ -6,6 +6,7 @@ is fitted to the training rows of each fold, so held-out rows have no influence.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from stagewise.boosting.monitor import HELD_OUT
 from stagewise.errors import InvalidParameterError
 from stagewise.learners.estimator import weight_argument
 from stagewise.losses import Loss
@@ -119,10 +121,8 @@ class StartLearner:
         As of `StartModel`.
     header : Header
         The columns of X.
-    table, valid : UntouchedRows, UntouchedRows or None
-        X and X_val.
-    columns : object
-        The columns of X in a `RowSet`; those of X_val are other ones.
+    tables : sequence of (object, UntouchedRows)
+        The columns of X in a `RowSet`, and X as it was passed; then those of evaluation rows.
     fitted : StartModel or None
         The start of the model that is continued.
     """
@@ -131,9 +131,7 @@ class StartLearner:
     loss: Loss
     classes: npt.NDArray[Any] | None
     header: Header
-    table: UntouchedRows
-    valid: UntouchedRows | None
-    columns: Any
+    tables: Sequence[tuple[Any, UntouchedRows]]
     fitted: StartModel | None
 
     @classmethod
@@ -154,9 +152,16 @@ class StartLearner:
         else:
             header = fitted.header
             table = header.match(arguments.X, caller)
-        valid = None if arguments.X_val is None else header.match(arguments.X_val, caller)
-        columns = data.train.columns
-        return cls(estimator, loss, data.classes, header, table, valid, columns, fitted)
+        passed = {own.name: own.X for own in arguments.eval_sets}
+        if arguments.X_val is not None:
+            passed[HELD_OUT] = arguments.X_val
+        sets = [(data.valid_name, data.valid), *((own.name, own.rows) for own in data.eval_sets)]
+        tables = [(data.train.columns, table)] + [
+            (rows.columns, header.match(passed[name], caller))
+            for name, rows in sets
+            if rows is not None and rows.columns is not data.train.columns
+        ]
+        return cls(estimator, loss, data.classes, header, tables, fitted)
 
     def fit(self, rows: RowSet) -> StartModel:
         """Return the model of some training rows."""
@@ -186,6 +191,5 @@ class StartLearner:
 
     def _rows(self, rows: RowSet) -> UntouchedRows:
         """Return rows as they were passed to `fit`."""
-        table = self.table if rows.columns is self.columns else self.valid
-        assert table is not None
+        table = next(own for columns, own in self.tables if columns is rows.columns)
         return table if rows.rows is None else table.take(rows.rows)

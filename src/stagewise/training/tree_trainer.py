@@ -203,7 +203,7 @@ class _TreeTrainer:
         else:
             path, alpha, oof_scores = self._cross_validate(self.data.folds, path, rows)
             assert path.errors is not None
-            monitor.valid_loss = (unit * path.errors).tolist()
+            monitor.record_losses((unit * path.errors).tolist())
         self.pruned = PrunedTree(_n_leaves(tree), alpha * unit, path.in_units(unit))
         return prune(tree, (tree.feature >= 0) & (grown.strength <= alpha)), oof_scores
 
@@ -216,7 +216,7 @@ class _TreeTrainer:
         small = prune(tree, at)
         kept = pruned_node_of(tree, at) == np.arange(len(at))
         leaf = kept & (at | (tree.feature < 0))
-        monitor.valid_loss = [self._unit() * float(cost[leaf].sum()) / held.total_weight]
+        monitor.record_losses([self._unit() * float(cost[leaf].sum()) / held.total_weight])
         return small
 
     def _stop_early(self, tree: Tree, monitor: Monitor) -> Tree:
@@ -240,7 +240,7 @@ class _TreeTrainer:
             splits = stopping.n_iter_no_change
             monitor.stop_reason = f"no better validation loss for {splits} splits"
             curve = curve[: stop + 1]
-        monitor.valid_loss = curve.tolist()
+        monitor.record_losses(curve.tolist())
         at = np.zeros(len(tree.feature), dtype=bool)
         at[order[early.best_round - 1 :]] = True
         return prune(tree, at)

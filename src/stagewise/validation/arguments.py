@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar
 
 from stagewise.errors import InvalidParameterError
-from stagewise.validation.foreign_names import FOREIGN_NAMES
+from stagewise.validation.foreign_names import FIT_ARGUMENTS, FOREIGN_NAMES
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import name_hint, nearest_name
 from stagewise.validation.rules import Rule
@@ -22,9 +22,12 @@ R = TypeVar("R")
 FOREIGN_ARGUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "alpha": ("confidence_level", "confidence_level=1 - alpha"),
-        "eval_sample_weight": ("sample_weight_val", ""),
-        "eval_set": ("X_val", "X_val=..., y_val=..."),
-        "sample_weight_eval_set": ("sample_weight_val", ""),
+        "eval_names": ("eval_set", "eval_set={name: (X, y), ...}"),
+        "eval_sample_weight": ("eval_set", "eval_set=[(X, y, weight), ...]"),
+        "eval_X": ("X_val", "X_val=..., y_val=..."),
+        "eval_y": ("y_val", "X_val=..., y_val=..."),
+        "evals": ("eval_set", "eval_set=[(X, y), ...]"),
+        "sample_weight_eval_set": ("eval_set", "eval_set=[(X, y, weight), ...]"),
         "data": ("background", ""),
         "feature_perturbation": ("kind", ""),
         "sample_size": ("max_samples", ""),
@@ -103,7 +106,11 @@ def _hint(name: str, known: list[str], kind: type | None) -> str:
     if kind is not None and name in parameters:
         return f" It is a parameter of {kind.__name__}: set it in the constructor."
     if kind is not None and name in FOREIGN_NAMES:
-        where = "" if FOREIGN_NAMES[name].ours == "X_val" else " Set parameters in the constructor."
+        where = (
+            ""
+            if FOREIGN_NAMES[name].ours in FIT_ARGUMENTS
+            else " Set parameters in the constructor."
+        )
         return f"{name_hint(name, kind, parameters)}{where}"
     parts = [n for n in known if name in n.split("_")]  # grid: grid_resolution
     if len(parts) == 1:

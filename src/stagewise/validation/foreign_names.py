@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["FOREIGN_NAMES", "ForeignName", "foreign_name_hint", "words_of"]
+__all__ = ["FIT_ARGUMENTS", "FOREIGN_NAMES", "ForeignName", "foreign_name_hint", "words_of"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class ForeignName:
     libraries : tuple of str
         The libraries that have this parameter.
     ours : str
-        Our parameter, or "X_val" for an argument of `fit`; empty: there is none.
+        Our parameter, or one of `FIT_ARGUMENTS`; empty: there is none.
     usage : str
         How it is passed here, as arguments of a call in which ... is a value of the user; empty:
         by its name.
@@ -55,6 +55,8 @@ class ForeignName:
         return f"{self.ours}{usage}{note}"
 
 
+FIT_ARGUMENTS = ("X_val", "eval_set")
+"""Arguments of `fit` that other libraries have, under these or other names."""
 _LGB, _XGB, _CAT, _SKL = "LightGBM", "XGBoost", "CatBoost", "scikit-learn"
 _HALF = "half of it, since gains have the factor ½ here"
 _CLASSIFIER = "GradientBoostingClassifier"
@@ -225,8 +227,20 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
         "the best round is always kept",
         needs=("time_limit",),
     ),
-    "eval_set": ForeignName((_XGB, _LGB, _CAT), "X_val", note="an argument of fit, beside y_val"),
+    "eval_set": ForeignName(
+        (_XGB, _LGB, _CAT),
+        "eval_set",
+        note="an argument of fit; it stops the fit only with early_stopping=True",
+    ),
+    "eval_names": ForeignName(
+        (_LGB,), "eval_set", note="an argument of fit, with names: eval_set={name: (X, y), ...}"
+    ),
+    "eval_X": ForeignName((_LGB,), "X_val", note="an argument of fit, beside y_val"),
     "metric": ForeignName((_LGB,), "eval_metric"),
+    "custom_metric": ForeignName((_CAT,), "eval_metric", note="a list; the first one decides"),
+    "first_metric_only": ForeignName(
+        (_LGB,), "eval_metric", note="the first one of a list always decides"
+    ),
     "init_model": ForeignName(
         (_LGB, _CAT), "warm_start", "warm_start=True", "fit continues the model of the estimator"
     ),
@@ -341,8 +355,8 @@ def _is_true_of(
     """Return whether an estimator accepts what an entry of the table names."""
     if not set(entry.needs) <= set(known):
         return False
-    if entry.ours == "X_val":
-        return "X_val" in inspect.signature(getattr(kind, "fit", kind)).parameters
+    if entry.ours in FIT_ARGUMENTS:
+        return entry.ours in inspect.signature(getattr(kind, "fit", kind)).parameters
     if entry.ours and entry.ours not in known:
         return False
     return all(

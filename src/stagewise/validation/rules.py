@@ -163,12 +163,21 @@ def start(value: Any) -> Any:
 
 
 def metric(value: Any) -> Any:
-    """Return None, the name of a metric, a function, or an object with a function."""
-    if value is None or isinstance(value, str) or hasattr(value, "function"):
+    """Return None, the name of a metric, a function, an object with a function, or several."""
+    several = isinstance(value, (list, tuple))
+    values = value if several else [] if value is None else [value]
+    known = all(
+        isinstance(each, str)
+        or hasattr(each, "function")
+        or (callable(each) and not isinstance(each, type))
+        for each in values
+    )
+    if known and (len(values) or not several):
         return value
-    if callable(value) and not isinstance(value, type):
-        return value
-    raise ValueError("None, the name of a metric, a function (y, prediction, weight), or a Metric")
+    raise ValueError(
+        "None, the name of a metric, a scorer, a function (y, prediction, weight), a Metric, or a "
+        "list of these"
+    )
 
 
 def folds(value: Any) -> Any:

@@ -37,11 +37,12 @@ from stagewise.learners.histogram_tree import features_per_node
 from stagewise.losses import Loss
 from stagewise.losses.function import needs_value
 from stagewise.losses.registration import custom_loss
-from stagewise.metrics import find_metric
+from stagewise.metrics import find_metrics
 from stagewise.model.model import Model
 from stagewise.options import LinearLeaves, flatten_options
 from stagewise.training.adapters.tree_adapter import TreeAdapter
 from stagewise.training.boosting_trainer import train_boosting
+from stagewise.training.bound_metrics import facts_of
 from stagewise.training.describe import describe_boosting, other_parameters
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import FitResult
@@ -149,13 +150,17 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
 
     def _check_arguments(self, params: dict[str, Any], arguments: FitArguments) -> None:
         check_fit_arguments(params, arguments, type(self).__name__)
-        has_rows = arguments.X_val is not None or self._hold_out(params).kind != "none"
-        check_metric(self, params, has_rows, "set early_stopping=True, or pass X_val and y_val")
-        if params.get("eval_metric") is not None and params.get("warm_start"):
-            raise InvalidParameterError(
-                "eval_metric cannot be combined with warm_start=True: the model that is continued "
-                "has no metrics of its earlier rounds. Set one of them to its default."
-            )
+        has_rows = self._hold_out(params).kind != "none" or arguments.has_eval_rows
+        check_metric(self, params, has_rows, "set early_stopping=True, or pass X_val or eval_set")
+        for name, is_used in (
+            ("eval_metric", params.get("eval_metric") is not None),
+            ("eval_set", bool(arguments.eval_sets)),
+        ):
+            if is_used and params.get("warm_start"):
+                raise InvalidParameterError(
+                    f"{name} cannot be combined with warm_start=True: the model that is continued "
+                    "has no such values of its earlier rounds. Leave one of them out."
+                )
 
     def _check_data(
         self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
@@ -196,10 +201,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
             self.init_ = result.start.estimator
         else:
             self.__dict__.pop("init_", None)
-        if params.get("eval_metric") is not None:
-            self.validation_metric_ = np.array(result.valid_metric)
-        else:
-            self.__dict__.pop("validation_metric_", None)
+        self._set_evals(result)
         self._method_ended = result.method_ended
         self._chosen_by_folds = result.chosen is not None
         if params.get("oob_score"):
@@ -334,9 +336,12 @@ class OutOfBagMixin:
 
 
 def check_metric(estimator: Any, params: Mapping[str, Any], has_rows: bool, remedy: str) -> None:
-    """Raise InvalidParameterError unless `eval_metric` is a metric that held-out rows can have."""
+    """Raise InvalidParameterError unless `eval_metric` has metrics that held-out rows can have."""
     metric = params.get("eval_metric")
-    find_metric(metric, "classification" if is_classifier(estimator) else "regression")
+    task = "classification" if is_classifier(estimator) else "regression"
+    facts = facts_of(estimator._make_loss(ANY_CLASSES), ANY_CLASSES)  # noqa: SLF001
+    for own in find_metrics(metric, task):
+        own.bind(facts)
     if metric is not None and not has_rows:
         raise InvalidParameterError(
             f"eval_metric={short_repr(metric)} is measured on held-out rows, but no rows are held "
@@ -359,6 +364,7 @@ def check_fit_arguments(
         The class of the estimator, for messages.
     """
     X_val, groups = arguments.X_val, arguments.groups
+    deciding = arguments.deciding_set(stops_early=params.get("early_stopping") is True)
     searches = params.get("n_estimators") == "auto"
     chosen_folds = not isinstance(params.get("early_stopping", False), bool)
     by_folds = chosen_folds or (searches and X_val is None and not params["early_stopping"])
@@ -374,7 +380,7 @@ def check_fit_arguments(
         raise ValueError(f"groups was passed, but {known}.")
     if by_groups and groups is None:
         raise ValueError("sampling='group' needs groups: pass them to fit, one for each row.")
-    if by_groups and X_val is None and params["early_stopping"] is True:
+    if by_groups and deciding is None and params["early_stopping"] is True:
         raise ValueError(
             "early_stopping=True holds single rows out, which would divide groups. Use "
             "early_stopping='cv', or pass X_val and y_val of other groups."

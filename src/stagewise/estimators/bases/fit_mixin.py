@@ -146,6 +146,7 @@ class FitMixin:
         y_val: Any = None,
         sample_weight_val: Any = None,
         groups: Any = None,
+        eval_set: Any = None,
     ) -> Self:
         """Fit the model.
 
@@ -167,12 +168,20 @@ class FitMixin:
         groups : array-like of shape (n_rows,) or None
             For early_stopping="cv" and n_estimators="auto": rows of one group are always in the
             same fold. For sampling="group": a round uses all rows of a group, or none.
+        eval_set : list of (X, y) or (X, y, weight), mapping of names to these, or None
+            Sets of rows whose loss and `eval_metric` are measured after every round; see
+            `evals_result_`. Without names they are "valid_0", "valid_1", …; the training rows
+            themselves are "train". A set is also a mapping with the keys X, y and sample_weight.
+            Sets are only recorded, unless early_stopping=True: without `X_val` the first of them
+            (other than the training rows) then decides when to stop.
 
         Returns
         -------
         self
         """
-        arguments = FitArguments(X, y, sample_weight, X_val, y_val, sample_weight_val, groups)
+        arguments = FitArguments(
+            X, y, sample_weight, X_val, y_val, sample_weight_val, groups, eval_set
+        )
         self._fit(arguments)
         log_fit(self, self.fit_report_["seconds"])
         return self
@@ -245,7 +254,7 @@ class FitMixin:
         self._passed_loss = None if passed is None else self._make_loss(data.classes)
         details = result.report() | self._set_fitted(result, data, params)
         self._set_oof_prediction(result, data)
-        self._set_held_out_rows(arguments, data)
+        self._set_held_out_rows(data)
         details["missing_value_counts"] = counts_by_name(data.features, data.missing)
         details["unknown_category_counts"] = counts_by_name(data.features, data.unknown)
         self.fit_report_ = fit_report(details, self, context.workers, begin)
@@ -263,6 +272,8 @@ class FitMixin:
         check_dataset_arguments(arguments)
         if arguments.groups is not None:
             raise NeedsRowsInMemoryError("groups", "leave groups out")
+        if arguments.eval_sets:
+            raise NeedsRowsInMemoryError("eval_set", "pass X_val instead")
         check = self._dataset_check(params, hold_out, has_validation=arguments.X_val is not None)
         verbose = params.get("verbose", 0)
         shown = {"X": arguments.X.with_progress(PassDisplay(verbose).show)}
@@ -289,12 +300,19 @@ class FitMixin:
     def _adopt(self, model: Any) -> None:
         """Set every fitted attribute from a model."""
 
-    def _set_held_out_rows(self, arguments: FitArguments, data: TrainingData) -> None:
+    def _set_held_out_rows(self, data: TrainingData) -> None:
         """Set the indices of the rows of X that a fraction holds out, if there are any."""
         self.__dict__.pop("held_out_rows_", None)
         held = data.valid
-        if arguments.X_val is None and isinstance(held, RowSet) and held.rows is not None:
+        if not isinstance(held, RowSet) or held.columns is not data.train.columns:
+            return  # there are none, or they are other rows than those of X
+        if held.rows is not None:
             self.held_out_rows_ = held.rows.astype(np.intp)
+
+    def _set_evals(self, result: FitResult) -> None:
+        """Set what was measured after every round, and at the round that is kept."""
+        self.evals_result_ = result.evals
+        self.best_score_ = result.best_scores(self.n_iter_)
 
     def _set_oof_prediction(self, result: FitResult, data: TrainingData) -> None:
         """Set the predictions of the rows that folds held out; NaN elsewhere."""

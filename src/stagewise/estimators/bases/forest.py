@@ -86,7 +86,8 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
     _random_thresholds = False
 
     def _hold_out(self, params: dict[str, Any]) -> HoldOutSpec:
-        return HoldOutSpec()  # the out-of-bag rows are held out
+        # No rows are held out: the out-of-bag rows are.
+        return HoldOutSpec(stops_early=params["early_stopping"])
 
     def _spec(self, params: dict[str, Any], hold_out: HoldOutSpec) -> ForestSpec:
         return forest_spec(
@@ -98,13 +99,13 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
     def _check_arguments(self, params: dict[str, Any], arguments: FitArguments) -> None:
         own = {name: value for name, value in params.items() if name != "early_stopping"}
         check_fit_arguments(own, arguments, type(self).__name__)
-        if _needs_validation(params) and arguments.X_val is None:
+        if _needs_validation(params) and arguments.deciding_set(stops_early=True) is None:
             raise InvalidParameterError(
                 f"early_stopping=True of {type(self).__name__} needs out-of-bag rows or validation "
-                "rows: set oob_score=True, or pass X_val and y_val to fit."
+                "rows: set oob_score=True, or pass X_val and y_val, or eval_set, to fit."
             )
-        has_rows = arguments.X_val is not None or _keeps_out_of_bag(params)
-        remedy = "leave rows out of the bags and set oob_score=True, or pass X_val and y_val"
+        has_rows = arguments.has_eval_rows or _keeps_out_of_bag(params)
+        remedy = "leave rows out of the bags and set oob_score=True, or pass X_val or eval_set"
         check_metric(self, params, has_rows, remedy)
 
     def _check_data(
@@ -128,11 +129,7 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
     ) -> dict[str, Any]:
         n = self.n_features_in_
         used = {"max_features": round(feature_share(params["max_features"], n) * n)}
-        for name in ("oob_metric_", "validation_metric_"):
-            self.__dict__.pop(name, None)
-        if params["eval_metric"] is not None:
-            name = "validation_metric_" if result.used_validation_rows else "oob_metric_"
-            setattr(self, name, np.array(result.valid_metric))
+        self._set_evals(result)
         return used | self._set_out_of_bag(result, data, params)
 
     def _set_out_of_bag(

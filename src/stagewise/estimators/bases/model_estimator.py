@@ -22,7 +22,7 @@ from stagewise.estimators.bases.estimator import LibraryEstimator
 from stagewise.estimators.parameters.saved_parameters import CUSTOM_LOSS, plain_parameters
 from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
 from stagewise.losses.registration import is_registered, not_registered, registered_name
-from stagewise.metrics import metric_name
+from stagewise.metrics import metric_names
 from stagewise.model.file.format import write_model
 from stagewise.model.model import Model
 from stagewise.validation.messages import short_repr
@@ -182,7 +182,7 @@ class ModelEstimator(LibraryEstimator):
         if "callbacks" in params:
             params["callbacks"] = None
         if "eval_metric" in params:
-            params["eval_metric"] = metric_name(params["eval_metric"])
+            params["eval_metric"] = metric_names(params["eval_metric"])
         if not isinstance(params.get("random_state"), (int, np.integer, type(None))):
             params["random_state"] = self.seed_
         return plain_parameters(params)

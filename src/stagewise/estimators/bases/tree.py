@@ -153,6 +153,11 @@ class BaseDecisionTree(ReportMixin, FitMixin, TreeAttributes, ModelScores, Model
                 "groups was passed, but only pruning='cost_complexity' with ccp_alpha='cv' has "
                 "folds."
             )
+        if arguments.eval_set is not None:
+            raise ValueError(
+                "eval_set is measured after every round, and a single tree has no rounds. Leave it "
+                "out, or pass X_val and y_val for pruning='reduced_error' or 'early_stopping'."
+            )
         if arguments.X_val is not None and params["pruning"] not in HELD_OUT:
             raise ValueError(
                 "X_val was passed, but only pruning='reduced_error' and 'early_stopping' use "

@@ -74,6 +74,7 @@ random_state, n_jobs, verbose, callbacks
     coef_path_ : float64 array of shape (n_iter_ + 1, n_columns)
         The coefficients before the first round, and after each.
     model_, n_iter_, best_iteration_, learning_rate_, train_loss_, validation_loss_, \
+evals_result_, best_score_, \
 n_features_in_, feature_names_in_, fit_report_
         As in `GradientBoostingRegressor`.
 

@@ -173,7 +173,8 @@ def hold_out_spec(params: Mapping[str, Any]) -> HoldOutSpec:
         return HoldOutSpec("folds", cv="auto", extends=True, parameter="n_estimators='auto'")
     if isinstance(stopping, bool):
         fraction = params.get("validation_fraction", 0.1)
-        return HoldOutSpec("fraction" if stopping else "none", fraction)
+        kind: Literal["fraction", "none"] = "fraction" if stopping else "none"
+        return HoldOutSpec(kind, fraction, stops_early=stopping)
     cv = 5 if isinstance(stopping, str) else stopping
     return HoldOutSpec("folds", cv=cv, extends=searches)
 

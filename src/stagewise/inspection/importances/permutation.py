@@ -20,7 +20,7 @@ from stagewise.errors import InvalidParameterError
 from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
 from stagewise.inspection.importances.split_importance import Importance
 from stagewise.inspection.quality.predictions import known_codes
-from stagewise.inspection.row_losses import (
+from stagewise.metrics.row_losses import (
     CLASSIFICATION_ROW_LOSSES,
     REGRESSION_ROW_LOSSES,
     RowLoss,

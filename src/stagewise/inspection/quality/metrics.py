@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from stagewise.inspection.fitted_model import Vector
 from stagewise.inspection.quality.predictions import Predictions
 from stagewise.inspection.quantiles import weighted_quantiles
-from stagewise.inspection.row_losses import (
+from stagewise.metrics.ranking import RankedRows
+from stagewise.metrics.row_losses import (
     CLASSIFICATION_ROW_LOSSES,
     REGRESSION_ROW_LOSSES,
     unit_deviance,
@@ -169,7 +168,7 @@ class _Area(Metric):
         columns = [1] if len(met) == 2 else range(len(met))
         n = len(predictions.y)
         self._sorted = [
-            _Ranked.of(predictions.y_pred[:, k], predictions.y == k)
+            RankedRows.of(predictions.y_pred[:, k], predictions.y == k)
             for k in columns
             if 0 < met[k] < n
         ]
@@ -190,49 +189,6 @@ class _Area(Metric):
 
     def reason(self, n_rows: int) -> str:
         return "" if self._sorted else "AUC is undefined: all rows are of one class"
-
-
-@dataclass(frozen=True, eq=False)
-class _Ranked:
-    """Rows sorted by a probability, with a mask of the positive class."""
-
-    order: npt.NDArray[np.intp]
-    starts: npt.NDArray[np.intp]
-    positive: npt.NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, score: Vector, positive: npt.NDArray[np.bool_]) -> _Ranked:
-        order = np.argsort(score, kind="stable")
-        ranked = score[order]
-        starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
-        return cls(order, starts, positive[order])
-
-    def _sums(self, weight: Vector) -> tuple[Vector, Vector, Vector]:
-        """Return the sorted weights, and their sums by value for the class and for the rest."""
-        own = weight[self.order]
-        inside = np.where(self.positive, own, 0.0)
-        if len(self.starts) == len(own):  # no ties
-            return own, inside, own - inside
-        inside, whole = (np.add.reduceat(each, self.starts) for each in (inside, own))
-        return own, inside, whole - inside
-
-    def area(self, weight: Vector) -> float:
-        _, inside, outside = self._sums(weight)
-        pairs = inside.sum() * outside.sum()
-        below = np.cumsum(outside) - outside / 2
-        return float((inside * below).sum() / pairs) if pairs > 0 else NAN
-
-    def influence(self, weight: Vector) -> Vector:
-        own, inside, outside = self._sums(weight)
-        ins, out = inside.sum(), outside.sum()
-        below = (np.cumsum(outside) - outside / 2) / out
-        above = (ins - np.cumsum(inside) + inside / 2) / ins
-        area = float((inside * below).sum() / ins)
-        group = np.repeat(np.arange(len(self.starts)), np.diff(np.r_[self.starts, len(own)]))
-        moved = np.where(self.positive, (below[group] - area) / ins, (above[group] - area) / out)
-        back = np.empty(len(own))
-        back[self.order] = own * moved
-        return back
 
 
 def metrics_of(predictions: Predictions) -> list[Metric]:

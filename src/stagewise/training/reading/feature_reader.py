@@ -113,17 +113,14 @@ class FeatureReader:
         return ReadTable(known, columns, unknown.rows_per_column)
 
     def read_validation(self, X: Any, features: Features) -> Table:
-        """Return the table of X_val."""
+        """Return the table of evaluation rows."""
         return features.read(X, self.caller)
 
     def match(self, table: Table, features: Features, rows: Indices | None) -> ReadTable:
-        """Return the columns of X_val."""
+        """Return the columns of evaluation rows."""
         unknown = UnknownCategories(self.spec.handle_unknown, rows)
         columns = core_columns(features.columns(table, unknown))
-        try:
-            unknown.refuse(features.names)
-        except ValueError as error:
-            raise ValueError(f"In X_val: {error}") from None
+        unknown.refuse(features.names)
         return ReadTable(features, columns, unknown.rows_per_column)
 
     def missing_counts(self, table: Table) -> Counter[int]:

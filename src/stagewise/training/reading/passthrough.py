@@ -165,11 +165,11 @@ class PassthroughReader:
         return ReadTable(table.header, table, Counter())
 
     def read_validation(self, X: Any, features: Header) -> UntouchedRows:
-        """Return the rows of X_val."""
+        """Return evaluation rows."""
         return features.match(X, self.caller)
 
     def match(self, table: UntouchedRows, features: Header, rows: Any) -> ReadTable:
-        """Return the rows of X_val."""
+        """Return evaluation rows."""
         return ReadTable(features, table, Counter())
 
     def missing_counts(self, table: UntouchedRows) -> Counter[int]:

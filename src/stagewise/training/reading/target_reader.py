@@ -54,7 +54,7 @@ class TargetReader(Protocol):
     def read_validation(
         self, y: Any, sample_weight: Any, n_rows: int, classes: npt.NDArray[Any] | None
     ) -> tuple[npt.NDArray[Any], Vector | None]:
-        """Return the targets and weights of the rows of X_val, which have the same classes."""
+        """Return the targets and weights of evaluation rows, which have the same classes."""
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,14 @@ class ClassReader:
     def read_validation(
         self, y: Any, sample_weight: Any, n_rows: int, classes: npt.NDArray[Any] | None
     ) -> tuple[npt.NDArray[Any], Vector | None]:
-        """Return the codes and weights of the rows of X_val."""
+        """Return the codes and weights of evaluation rows."""
         assert classes is not None
         found, codes = read_labels(y, n_rows, caller=self.caller)
         unknown = [label for label in found.tolist() if label not in set(classes.tolist())]
         if unknown:
             raise ValueError(
-                f"y_val has the label {unknown[0]!r}, which y does not have "
-                f"(its classes are {classes.tolist()[:20]}). Leave such rows out of X_val."
+                f"there is the label {unknown[0]!r}, which y does not have (the classes of the "
+                f"training rows are {classes.tolist()[:20]}). Leave such rows out."
             )
         places = np.searchsorted(classes, found).astype(np.int32)
         weight = check_weight(sample_weight, n_rows)
@@ -124,6 +124,6 @@ class NumberReader:
     def read_validation(
         self, y: Any, sample_weight: Any, n_rows: int, classes: npt.NDArray[Any] | None
     ) -> tuple[npt.NDArray[Any], Vector | None]:
-        """Return the targets and weights of the rows of X_val."""
+        """Return the targets and weights of evaluation rows."""
         target = self.read(y, sample_weight, n_rows)
         return target.y, target.weight

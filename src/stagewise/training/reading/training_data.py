@@ -9,13 +9,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.boosting.monitor import HELD_OUT, TRAIN
 from stagewise.data import match_targets
 from stagewise.data.crosses import Cross
+from stagewise.training.reading.eval_sets import (
+    EvalSet,
+    WatchedRows,
+    read_eval_sets,
+)
 from stagewise.training.reading.folds import (
     Folds,
     FoldSizes,
@@ -45,6 +52,31 @@ class FitArguments:
     y_val: Any = None
     sample_weight_val: Any = None
     groups: Any = None
+    eval_set: Any = None
+
+    @cached_property
+    def eval_sets(self) -> tuple[EvalSet, ...]:
+        """The sets of `eval_set`."""
+        return read_eval_sets(self.eval_set, self.X, self.y, self.sample_weight)
+
+    @property
+    def has_eval_rows(self) -> bool:
+        """Whether any rows besides X are measured, or X itself as a set."""
+        return self.X_val is not None or bool(self.eval_sets)
+
+    def deciding_set(self, *, stops_early: bool) -> EvalSet | None:
+        """Return the rows that decide when the fit stops: X_val, or a set of `eval_set`.
+
+        Parameters
+        ----------
+        stops_early : bool
+            Whether the fit stops early; then the first set of other rows than X decides, unless
+            there is X_val. Otherwise sets are only recorded.
+        """
+        if self.X_val is not None:
+            return EvalSet(HELD_OUT, self.X_val, self.y_val, self.sample_weight_val)
+        others = [own for own in self.eval_sets if own.X is not self.X]
+        return others[0] if others and stops_early else None
 
     def check_validation(self) -> None:
         """Raise ValueError unless X_val and y_val come together."""
@@ -82,10 +114,10 @@ class TableReader(Protocol):
         """Return the ReadTable of the training table; `rows` are learned from."""
 
     def read_validation(self, X: Any, features: Any) -> Any:
-        """Return the table of X_val, checked."""
+        """Return the table of evaluation rows, checked."""
 
     def match(self, table: Any, features: Any, rows: Indices | None) -> Any:
-        """Return the ReadTable of X_val."""
+        """Return the ReadTable of evaluation rows."""
 
     def missing_counts(self, table: Any) -> Counter[int]:
         """Return the number of values that were taken as missing, by column."""
@@ -102,7 +134,7 @@ class TrainingData:
     train : RowSet
         The training rows.
     valid : RowSet or None
-        Held-out rows.
+        Held-out rows, which decide when the fit stops.
     folds : Folds or None
         The folds of cross-validation.
     classes : array or None
@@ -117,6 +149,10 @@ class TrainingData:
         The numbers of values taken as missing, and of unknown categories, by column.
     start : StartLearner or None
         Learns F before the first round; None: it is a constant.
+    valid_name : str
+        The name of the held-out rows.
+    eval_sets : tuple of WatchedRows
+        Rows that are measured after every round; they may be `train`.
     """
 
     features: Any
@@ -130,6 +166,8 @@ class TrainingData:
     missing: Counter[int] = field(default_factory=Counter)
     unknown: Counter[int] = field(default_factory=Counter)
     start: Any = None
+    valid_name: str = HELD_OUT
+    eval_sets: tuple[WatchedRows, ...] = ()
 
     def with_crosses(self, crosses: Sequence[Cross]) -> TrainingData:
         """Return the same rows with columns that are computed from two features."""
@@ -139,6 +177,7 @@ class TrainingData:
             for rows in (self.train, self.valid)
         )
         assert train is not None
+        assert not self.eval_sets  # automatic models have none
         return replace(self, features=features, train=train, valid=valid)
 
     @property
@@ -181,13 +220,19 @@ def read_training_data(
     target = target_reader.read(arguments.y, arguments.sample_weight, n_rows)
     by_class = target.classes is not None
     rows, held = rows_with_weight(target.weight), None
-    if arguments.X_val is None and hold_out.kind == "fraction":
+    arguments.check_validation()
+    deciding = arguments.deciding_set(stops_early=hold_out.stops_early)
+    if deciding is None and hold_out.kind == "fraction":
         share, option = hold_out.fraction, hold_out.parameter
         rows, held = draw_held_out(rows, target.y, share, seed, by_class=by_class, option=option)
     features, columns, unknown = table_reader.learn(table, target.weight, rows, held)
     train = RowSet.choose(columns, rows, target.y, target.weight)
-    valid, unknown_valid = _read_validation(
-        arguments, table_reader, target_reader, target, features
+    reader = _EvalReader(table_reader, target_reader, target, features)
+    valid = None if deciding is None else reader.read(deciding)
+    watched = tuple(
+        WatchedRows(own.name, train if own.name == TRAIN else reader.read(own))
+        for own in arguments.eval_sets
+        if deciding is None or own.name != deciding.name
     )
     if held is not None:
         valid = RowSet.choose(columns, held, target.y, target.weight)
@@ -211,31 +256,52 @@ def read_training_data(
         drawn,
         n_rows,
         table_reader.missing_counts(table),
-        unknown + unknown_valid,
+        unknown + reader.unknown,
+        valid_name=HELD_OUT if deciding is None else deciding.name,
+        eval_sets=watched,
     )
 
 
-def _read_validation(
-    arguments: FitArguments,
-    table_reader: TableReader,
-    target_reader: TargetReader,
-    target: Target,
-    features: Any,
-) -> tuple[RowSet | None, Counter[int]]:
-    """Return the rows of X_val, and its unknown categories by column."""
-    arguments.check_validation()
-    if arguments.X_val is None:
-        return None, Counter()
-    table = table_reader.read_validation(arguments.X_val, features)
-    if table.n_rows == 0:
-        raise ValueError("X_val has no rows.")
-    y = match_targets(arguments.y_val, target.names)
-    try:
-        codes, weight = target_reader.read_validation(
-            y, arguments.sample_weight_val, table.n_rows, target.classes
-        )
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"In y_val or sample_weight_val: {error}") from None
-    rows = rows_with_weight(weight)
-    _, columns, unknown = table_reader.match(table, features, rows)
-    return RowSet.choose(columns, rows, codes, weight), unknown
+@dataclass
+class _EvalReader:
+    """Reads sets of evaluation rows as the training rows were read.
+
+    Attributes
+    ----------
+    unknown : Counter
+        The unknown categories of all sets, by column.
+    """
+
+    table_reader: TableReader
+    target_reader: TargetReader
+    target: Target
+    features: Any
+    unknown: Counter[int] = field(default_factory=Counter)
+
+    def read(self, passed: EvalSet) -> RowSet:
+        """Return the rows of a set."""
+        if passed.name == HELD_OUT:
+            return self._read(passed, "In y_val or sample_weight_val")
+        try:
+            return self._read(passed, "In y or the weights")
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"In {passed.label}: {error}") from None
+
+    def _read(self, passed: EvalSet, where: str) -> RowSet:
+        table = self.table_reader.read_validation(passed.X, self.features)
+        if table.n_rows == 0:
+            raise ValueError(f"{'X_val' if passed.name == HELD_OUT else 'X'} has no rows.")
+        y = match_targets(passed.y, self.target.names)
+        try:
+            codes, weight = self.target_reader.read_validation(
+                y, passed.sample_weight, table.n_rows, self.target.classes
+            )
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{where}: {error}") from None
+        rows = rows_with_weight(weight)
+        try:
+            _, columns, unknown = self.table_reader.match(table, self.features, rows)
+        except ValueError as error:
+            raise ValueError(f"In X{'_val' if passed.name == HELD_OUT else ''}: {error}") from None
+        self.unknown += unknown
+        return RowSet.choose(columns, rows, codes, weight)

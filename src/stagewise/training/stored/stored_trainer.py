@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import BinLayout, RowStore
-from stagewise.boosting.loop import Boosting, boost
-from stagewise.boosting.monitor import Monitor
+from stagewise.boosting.loop import Boosting, MeasuredRows, boost
+from stagewise.boosting.monitor import HELD_OUT, Monitor
 from stagewise.boosting.recipe import BoundRecipe
 from stagewise.boosting.sampling import RowFraction
 from stagewise.boosting.stored_rows import (
@@ -125,8 +125,7 @@ class _StoredTrainer:
         ensemble = self.learner.new_ensemble(coding.features, self._base())
         monitor = self._boost("model", coding, ensemble, rows, held)
         if search is not None:
-            monitor.valid_loss = search.valid_loss
-            monitor.stop_reason = monitor.stop_reason or search.stop_reason
+            monitor.take_search(search)
         return FitResult(
             self.learner.model(self.loss, data, coding.features, ensemble, self.scale, monitor),
             monitor.stop_reason,
@@ -136,6 +135,7 @@ class _StoredTrainer:
             missing,
             monitor.oob_improvement,
             chosen=choice,
+            evals=monitor.evals,
         )
 
     def _search(
@@ -409,7 +409,8 @@ class _StoredTrainer:
         last = 0 if self.data.one_class else stopping.n_estimators
         try:
             recipe, context = self._recipe(coding.features, rows.table), self.context
-            fit = Boosting(recipe, ensemble, rows, valid, context.workers, context.seed)
+            measured = [] if valid is None else [MeasuredRows(HELD_OUT, valid)]
+            fit = Boosting(recipe, ensemble, rows, measured, context.workers, context.seed)
             self._check_resumed(
                 before, fit.train_loss * self.scale.loss_unit(self.loss.degree or 0)
             )

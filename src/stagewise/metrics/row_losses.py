@@ -16,7 +16,8 @@ Vector = npt.NDArray[np.float64]
 RowLoss = Callable[[npt.NDArray[Any], Vector], Vector]
 """A function of targets (or class indices) and predictions (or probabilities); one loss per row."""
 
-SMALLEST = float(np.finfo(np.float64).eps)  # the lower bound of probabilities in the log loss
+SMALLEST = float(np.finfo(np.float64).eps)
+"""The lower bound of probabilities in the log loss, as in scikit-learn."""
 
 
 def _squared(y: npt.NDArray[Any], y_pred: Vector) -> Vector:

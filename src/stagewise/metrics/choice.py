@@ -1,0 +1,148 @@
+"""The metrics of the parameter `eval_metric`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from stagewise.errors import InvalidParameterError
+from stagewise.metrics.metric import Metric
+from stagewise.metrics.registry import METRICS
+from stagewise.metrics.scorers import is_scorer, is_scorer_name, metric_of_scorer
+from stagewise.validation.messages import short_repr, warn_caller
+from stagewise.validation.parameters import nearest_name
+
+__all__ = ["LOSS", "find_metrics", "metric_names"]
+
+LOSS = "loss"
+"""The name of the loss, which is measured besides the metrics."""
+
+FOREIGN_METRICS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        name: (library, ours)
+        for library, names in {
+            "LightGBM": "binary_error:error_rate multi_error:error_rate binary_logloss:log_loss "
+            "multi_logloss:log_loss l1:mae l2:rmse tweedie:tweedie_deviance gamma:gamma_deviance "
+            "poisson:poisson_deviance",
+            "XGBoost": "error:error_rate merror:error_rate logloss:log_loss mlogloss:log_loss "
+            "aucpr:average_precision poisson-nloglik:poisson_deviance "
+            "gamma-deviance:gamma_deviance gamma-nloglik:gamma_deviance",
+            "CatBoost": "Accuracy:accuracy AUC:auc PRAUC:average_precision F1:f1 Logloss:log_loss "
+            "MultiClass:log_loss CrossEntropy:log_loss BrierScore:brier RMSE:rmse MAE:mae R2:r2 "
+            "Poisson:poisson_deviance Tweedie:tweedie_deviance",
+            "scikit-learn": "roc_auc:auc roc_auc_ovr:auc neg_log_loss:log_loss f1_macro:f1 "
+            "neg_brier_score:brier neg_root_mean_squared_error:rmse neg_mean_absolute_error:mae "
+            "neg_mean_squared_error:rmse neg_mean_poisson_deviance:poisson_deviance "
+            "neg_mean_gamma_deviance:gamma_deviance d2_absolute_error_score:d2_absolute_error",
+        }.items()
+        for name, ours in (pair.split(":") for pair in names.split())
+    }
+)
+"""Metrics of other libraries: the library, and our name. Some are in other units, or negative."""
+
+
+def find_metrics(value: Any, task: str) -> tuple[Metric, ...]:
+    """Return the metrics of a task; the first one decides when a fit stops.
+
+    Parameters
+    ----------
+    value : None, str, callable, scorer, Metric, or a list of these
+        A metric, its name, a scorer of scikit-learn, or a function (y, prediction, weight) that is
+        smaller where it is better. None: there are no metrics.
+    task : {"regression", "classification"}
+        The task.
+    """
+    if value is None:
+        return ()
+    values = list(value) if isinstance(value, (list, tuple)) else [value]
+    found = tuple(_find_metric(each, task) for each in values)
+    names = [metric.name for metric in found]
+    for place, name in enumerate(names):
+        if name == LOSS or name in names[:place]:
+            taken = "of the loss, which is always measured" if name == LOSS else "twice"
+            raise InvalidParameterError(
+                f"The parameter 'eval_metric' has the name {name!r} {taken}. Leave it out, or give "
+                "a function a name of its own: Metric(name, function)."
+            )
+    return found
+
+
+def _find_metric(value: Any, task: str) -> Metric:
+    names = [name for name, metric in METRICS.items() if metric.task == task]
+    if isinstance(value, str):
+        if value in names:
+            return METRICS[value]
+        raise InvalidParameterError(
+            f"The parameter 'eval_metric' must be one of {', '.join(map(repr, names))}, a scorer "
+            "of scikit-learn, a function (y, prediction, weight), a Metric, or a list of these; "
+            f"got {value!r}.{_hint(value, names)}"
+        )
+    if is_scorer(value):
+        return metric_of_scorer(value)
+    metric = value if isinstance(value, Metric) else None
+    if metric is None and callable(value) and not isinstance(value, type):
+        metric = Metric(getattr(value, "__name__", "metric"), value)
+        _check_arguments(metric)
+    if metric is None or metric.task not in (None, task):
+        raise InvalidParameterError(
+            f"The parameter 'eval_metric' must be a metric of {task}: one of "
+            f"{', '.join(map(repr, names))}, a function (y, prediction, weight), or a Metric; got "
+            f"{short_repr(value)}."
+        )
+    return metric
+
+
+def _hint(name: str, names: list[str]) -> str:
+    """Return a sentence about a name that is not one of the metrics of a task."""
+    if name in METRICS:
+        return f" {name!r} is a metric of {METRICS[name].task}."
+    library, ours = FOREIGN_METRICS.get(name, ("", ""))
+    scorer = ""
+    if is_scorer_name(name):
+        library, scorer = "scikit-learn", f"sklearn.metrics.get_scorer({name!r})"
+    if ours in names:
+        either = f", or pass {scorer}" if scorer else ""
+        return f" {name} is the name of {library}; here it is {ours!r}{either}."
+    if scorer:
+        return f" {name} is a scorer of scikit-learn; pass {scorer}."
+    return nearest_name(name, names)
+
+
+def metric_names(value: Any) -> Any:
+    """Return the names of metrics for a file; functions have none, and a warning is given."""
+    several = isinstance(value, (list, tuple))
+    values = list(value) if several else [value]
+    names = [_registered_name(each) for each in values if each is not None]
+    known: Any = [name for name in names if name is not None]
+    kept = (known if several else known[0]) if known else None
+    if None in names:
+        code = values[names.index(None)]
+        warn_caller(
+            f"eval_metric={short_repr(code)} is a function, and a file holds no code: the loaded "
+            f"estimator has eval_metric={kept!r}."
+        )
+    return kept
+
+
+def _registered_name(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value
+    is_ours = isinstance(value, Metric) and METRICS.get(value.name) is value
+    return value.name if is_ours else None
+
+
+def _check_arguments(metric: Metric) -> None:
+    """Raise InvalidParameterError unless a function takes three arguments."""
+    try:
+        signature = inspect.signature(metric.function)
+    except (TypeError, ValueError):  # functions of extension modules may have none
+        return
+    try:
+        signature.bind(None, None, None)
+    except TypeError as error:
+        raise InvalidParameterError(
+            f"The function {metric.name!r} of 'eval_metric' must take (y, prediction, weight): "
+            f"{error}."
+        ) from None

@@ -1,0 +1,95 @@
+"""A metric: a function of targets, predictions and weights, with a name and a direction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.validation.messages import short_repr
+
+__all__ = ["FitFacts", "Function", "Metric"]
+
+Vector = npt.NDArray[np.float64]
+Function = Callable[[npt.NDArray[Any], npt.NDArray[np.float64], Vector | None], float]
+
+
+@dataclass(frozen=True, eq=False)
+class FitFacts:
+    """The facts of a fit that a metric may depend on.
+
+    Attributes
+    ----------
+    classes : array or None
+        The class labels; None: regression.
+    loss : str
+        The name of the loss.
+    power : float or None
+        The power of the variance of a loss with a log link; None: it has none.
+    """
+
+    classes: npt.NDArray[Any] | None
+    loss: str
+    power: float | None
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of predictions.
+
+    Parameters
+    ----------
+    name : str
+        The name in reports and messages.
+    function : callable
+        Takes y, the predictions and the weights (None: all ones), and returns a number. The
+        predictions are those of `predict`, or of `predict_proba` for classes.
+    larger_is_better : bool
+        Whether larger values are better.
+    task : {"regression", "classification"} or None
+        The targets that the metric is defined for; None: any.
+    of_codes : bool
+        Whether y are the class codes 0, 1, …, in the order of the columns, rather than the labels.
+    for_fit : callable or None
+        Returns the function for the `FitFacts` of a fit, if it depends on them.
+    """
+
+    name: str
+    function: Function
+    larger_is_better: bool = False
+    task: str | None = None
+    of_codes: bool = False
+    for_fit: Callable[[FitFacts], Function] | None = None
+
+    def bind(self, facts: FitFacts) -> Metric:
+        """Return the metric for a fit."""
+        if self.for_fit is None:
+            return self
+        return replace(self, function=self.for_fit(facts), for_fit=None)
+
+    def value(
+        self, y: npt.NDArray[Any], predicted: npt.NDArray[np.float64], weight: Vector | None
+    ) -> float:
+        """Return the metric; raise ValueError if it is not a finite number."""
+        returned = self.function(y, predicted, weight)
+        try:
+            found = float(returned)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"The metric {self.name!r} must return a number; got {short_repr(returned)}."
+            ) from None
+        if not math.isfinite(found):
+            raise ValueError(
+                f"The metric {self.name!r} is {found} for these {len(y)} held-out rows, not a "
+                "finite number. Hold out more rows, so that they have all classes, or use another "
+                "metric."
+            )
+        return found
+
+    def cost(self, value: float) -> float:
+        """Return a value that is smaller where the metric is better."""
+        return -value if self.larger_is_better else value

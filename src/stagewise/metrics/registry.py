@@ -1,0 +1,233 @@
+"""The metrics by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.errors import InvalidParameterError
+from stagewise.exact_sums import mean_rows
+from stagewise.metrics.metric import FitFacts, Function, Metric
+from stagewise.metrics.ranking import RankedRows, roc_auc
+from stagewise.metrics.row_losses import (
+    CLASSIFICATION_ROW_LOSSES,
+    REGRESSION_ROW_LOSSES,
+    RowLoss,
+    unit_deviance,
+)
+
+__all__ = ["METRICS"]
+
+Vector = npt.NDArray[np.float64]
+
+
+def _mean(row_loss: RowLoss) -> Function:
+    """Return the mean of a loss of rows."""
+
+    def of(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
+        return mean_rows(np.ascontiguousarray(row_loss(y, predicted)), weight)
+
+    return of
+
+
+def _accuracy(y: npt.NDArray[Any], p: Vector, weight: Vector | None) -> float:
+    return mean_rows((p.argmax(axis=1) == y).astype(np.float64), weight)
+
+
+def _by_class(area: Function) -> Function:
+    """Return the area of the second of two classes, or the mean over classes against the rest.
+
+    Classes that no row has are left out; NaN: all rows are of one class.
+    """
+
+    def of(y: npt.NDArray[Any], p: Vector, weight: Vector | None) -> float:
+        columns = [1] if p.shape[1] == 2 else range(p.shape[1])
+        masks = [(k, y == k) for k in columns]
+        found = [
+            area(mask, np.ascontiguousarray(p[:, k]), weight)
+            for k, mask in masks
+            if 0 < np.count_nonzero(mask) < len(y)
+        ]
+        return float(np.mean(found)) if found else math.nan
+
+    return of
+
+
+def _average_precision(positive: npt.NDArray[Any], score: Vector, weight: Vector | None) -> float:
+    return RankedRows.of(score, positive).average_precision(weight)
+
+
+def _f1(y: npt.NDArray[Any], p: Vector, weight: Vector | None) -> float:
+    """Return F1 of the second of two classes, or the mean over the classes that y or p have."""
+    k, chosen = p.shape[1], p.argmax(axis=1)
+    hit, known, taken = (
+        np.bincount(codes, weights=own, minlength=k)
+        for codes, own in (
+            (y[chosen == y], None if weight is None else weight[chosen == y]),
+            (y, weight),
+            (chosen, weight),
+        )
+    )
+    either = known + taken
+    scores = 2.0 * hit / np.where(either > 0, either, 1.0)
+    return float(scores[1] if k == 2 else scores[either > 0].mean())
+
+
+def _by_target(function: Function) -> Function:
+    """Return the metric of one target, or the mean over several."""
+
+    def of(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
+        if y.ndim == 1:
+            return function(y, predicted, weight)
+        return float(
+            np.mean([function(*own, weight) for own in zip(y.T, predicted.T, strict=True)])
+        )
+
+    return of
+
+
+@_by_target
+def _rmse(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
+    residual = np.ascontiguousarray(y - predicted)
+    largest = float(np.abs(residual).max(initial=0.0))
+    if not 0.0 < largest < math.inf:
+        return largest
+    unit = math.ldexp(1.0, math.frexp(largest)[1])  # squares neither overflow nor vanish
+    return unit * math.sqrt(mean_rows((residual / unit) ** 2, weight))
+
+
+def _explained(row_loss: RowLoss, centre: Callable[[Vector, Vector | None], float]) -> Function:
+    """Return the share of a loss that is explained: 1 - L(y, prediction) / L(y, constant).
+
+    As in scikit-learn, it is 1 or 0 if y is constant, and NaN for one row.
+    """
+    of_rows = _mean(row_loss)
+
+    @_by_target
+    def of(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
+        if len(y) < 2:
+            return math.nan
+        constant = np.full(len(y), centre(np.asarray(y, dtype=np.float64), weight))
+        left, whole = of_rows(y, predicted, weight), of_rows(y, constant, weight)
+        if whole == 0.0:
+            return 1.0 if left == 0.0 else 0.0
+        return 1.0 - left / whole
+
+    return of
+
+
+def _average(y: Vector, weight: Vector | None) -> float:
+    return mean_rows(np.ascontiguousarray(y), weight)
+
+
+def _median(y: Vector, weight: Vector | None) -> float:
+    """Return a median: a value with at least half of the weight on both sides."""
+    if weight is None:
+        return float(np.median(y))
+    order = np.argsort(y, kind="stable")
+    below = np.cumsum(weight[order])
+    half, places = below[-1] / 2, y[order]
+    first = int(np.searchsorted(below, half))
+    last = int(np.searchsorted(below, half, "right"))
+    return float((places[first] + places[min(last, len(y) - 1)]) / 2)
+
+
+def _unscaled(function: Function) -> Function:
+    """Return a metric that does not depend on the unit of y, computed in a unit near to y."""
+
+    @_by_target
+    def of(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
+        largest = float(np.abs(y).max(initial=0.0))
+        unit = math.ldexp(1.0, math.frexp(largest)[1]) if 0.0 < largest < math.inf else 1.0
+        return function(y / unit, predicted / unit, weight)
+
+    return of
+
+
+def _row_deviance(power: float) -> RowLoss:
+    """Return the deviance of rows; it raises ValueError outside its domain."""
+
+    def of(y: npt.NDArray[Any], mean: Vector) -> Vector:
+        if bool((y <= 0.0 if power == 2.0 else y < 0.0).any()):
+            raise ValueError(
+                f"The deviance of power {power:g} needs y {'>' if power == 2.0 else '≥'} 0; the "
+                f"least one is {y.min():g}. Use another metric, such as 'rmse'."
+            )
+        if bool((mean <= 0.0).any()):
+            raise ValueError(
+                f"The deviance of power {power:g} needs predictions > 0; the least one is "
+                f"{mean.min():g}. Use a loss with a log link, such as 'poisson', or another metric."
+            )
+        return unit_deviance(y, mean, power)
+
+    return of
+
+
+def _deviance(power: float) -> Function:
+    return _by_target(_mean(_row_deviance(power)))
+
+
+def _d2(power: float) -> Function:
+    return _explained(_row_deviance(power), _average)
+
+
+def _registered(task: str, **functions: tuple[Function, bool]) -> dict[str, Metric]:
+    return {
+        name: Metric(name, function, larger, task, of_codes=True)
+        for name, (function, larger) in functions.items()
+    }
+
+
+def _unbound(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
+    raise TypeError("A Tweedie deviance depends on the power of a loss; call bind first.")
+
+
+def _of_power(name: str, of: Callable[[float], Function], larger: bool) -> dict[str, Metric]:
+    """Return a metric that has the power of the loss."""
+
+    def for_fit(facts: FitFacts) -> Function:
+        if facts.power is None:
+            raise InvalidParameterError(
+                f"eval_metric={name!r} has the power of the loss, and loss={facts.loss!r} has none."
+                " Use loss='tweedie', or the metric 'poisson_deviance' or 'gamma_deviance'."
+            )
+        return of(facts.power)
+
+    return {name: Metric(name, _unbound, larger, "regression", of_codes=True, for_fit=for_fit)}
+
+
+_SQUARED, _ABSOLUTE = (REGRESSION_ROW_LOSSES[f"{name}_error"] for name in ("squared", "absolute"))
+
+METRICS: Mapping[str, Metric] = MappingProxyType(
+    {
+        **_registered(
+            "classification",
+            error_rate=(_mean(CLASSIFICATION_ROW_LOSSES["error"]), False),
+            accuracy=(_accuracy, True),
+            log_loss=(_mean(CLASSIFICATION_ROW_LOSSES["log_loss"]), False),
+            brier=(_mean(CLASSIFICATION_ROW_LOSSES["brier"]), False),
+            auc=(_by_class(roc_auc), True),
+            average_precision=(_by_class(_average_precision), True),
+            f1=(_f1, True),
+        ),
+        **_registered(
+            "regression",
+            rmse=(_rmse, False),
+            mae=(_by_target(_mean(_ABSOLUTE)), False),
+            r2=(_unscaled(_explained(_SQUARED, _average)), True),
+            poisson_deviance=(_deviance(1.0), False),
+            gamma_deviance=(_deviance(2.0), False),
+            d2_absolute_error=(_explained(_ABSOLUTE, _median), True),
+            d2_poisson_deviance=(_d2(1.0), True),
+            d2_gamma_deviance=(_d2(2.0), True),
+        ),
+        **_of_power("tweedie_deviance", _deviance, larger=False),
+        **_of_power("d2_tweedie_deviance", _d2, larger=True),
+    }
+)
+"""The metrics by name. Those of scores of several classes are means over the classes."""

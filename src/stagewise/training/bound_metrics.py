@@ -1,0 +1,99 @@
+"""The metrics of the rows of one set, as a function of their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.losses import Loss
+from stagewise.losses.base import squeeze_outputs
+from stagewise.metrics import Metric, find_metrics
+from stagewise.metrics.metric import FitFacts
+from stagewise.training.reading.row_set import RowSet
+
+__all__ = ["BoundMetrics", "bind_metrics", "facts_of"]
+
+Vector = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BoundMetrics:
+    """Metrics of the predictions of some rows.
+
+    Attributes
+    ----------
+    metrics : sequence of Metric
+        The metrics.
+    loss, scale : Loss, TargetScale or TargetScales
+        What turns scores into predictions.
+    y : array
+        The targets, or the class codes.
+    labels : array
+        The targets, or the class labels.
+    weight : float64 array or None
+        The weights.
+    """
+
+    metrics: Sequence[Metric]
+    loss: Loss
+    scale: Any
+    y: npt.NDArray[Any]
+    labels: npt.NDArray[Any]
+    weight: Vector | None
+
+    def values(self, score: npt.NDArray[np.float64], rows: Any = slice(None)) -> dict[str, float]:
+        """Return the metrics of scores, shape (n_rows, n_outputs), of some of the rows."""
+        if not self.metrics:
+            return {}
+        restored = np.asarray(self.scale.offset + self.scale.scale * score)
+        predicted = self.loss.mean(squeeze_outputs(restored))
+        weight = None if self.weight is None else self.weight[rows]
+        return {
+            metric.name: metric.value(
+                (self.y if metric.of_codes else self.labels)[rows], predicted, weight
+            )
+            for metric in self.metrics
+        }
+
+
+def facts_of(loss: Loss, classes: npt.NDArray[Any] | None) -> FitFacts:
+    """Return the facts of a fit that its metrics may depend on."""
+    one = getattr(loss, "one", loss)  # the loss of each of several targets
+    return FitFacts(classes, loss.name, getattr(one, "power", None))
+
+
+def bind_metrics(
+    eval_metric: Any, rows: RowSet, loss: Loss, scale: Any, classes: npt.NDArray[Any] | None
+) -> BoundMetrics:
+    """Return the metrics of rows.
+
+    Parameters
+    ----------
+    eval_metric : None, a metric or a list of metrics
+        As of `find_metrics`.
+    rows : RowSet
+        The rows that are measured.
+    loss, scale
+        As of `BoundMetrics`.
+    classes : array or None
+        The class labels; None: regression.
+    """
+    found = find_metrics(eval_metric, "regression" if classes is None else "classification")
+    facts = facts_of(loss, classes)
+    metrics = [metric.bind(facts) for metric in found]
+    labels = rows.y
+    if classes is not None and not all(metric.of_codes for metric in metrics):
+        labels = np.asarray(classes)[rows.y]
+    weight = None if rows.weight is None else _read_only(rows.weight)
+    return BoundMetrics(metrics, loss, scale, _read_only(rows.y), _read_only(labels), weight)
+
+
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view that a function of the user cannot change."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
