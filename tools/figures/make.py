@@ -12,6 +12,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from accuracy import accuracy
 from bagging import bagging, committees, cross_validation_committees
 from bias_variance import bias_variance_figure
 from corrections import corrective
@@ -383,6 +384,7 @@ FIGURES: list[Callable[[], None]] = [
     gradient_rates,
     simulated,
     landing,
+    accuracy,
     threshold_costs,
     intervals,
     columns,

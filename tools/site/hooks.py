@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import struct
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,20 @@ def on_page_markdown(markdown: str, page: Any, **kwargs: Any) -> str:
     return site_text(page.file.src_uri, markdown)
 
 
-def on_page_content(html: str, **kwargs: Any) -> str:
-    """Let figures be opened by themselves: on a phone they are small."""
-    return IMAGE.sub(r'<a href="\1">\g<0></a>', html)
+def is_wide(picture: Path) -> bool:
+    """Return whether a PNG file is more than three times as wide as it is high."""
+    if not picture.is_file():  # pictures of notebooks are not, and none of them is wide
+        return False
+    width, height = struct.unpack(">II", picture.read_bytes()[16:24])
+    return width > 3 * height
+
+
+def on_page_content(html: str, page: Any, config: Any, **kwargs: Any) -> str:
+    """Let figures be opened by themselves, and wide ones be scrolled on a phone."""
+    folder = Path(config.docs_dir, page.file.src_uri).parent
+
+    def link(found: re.Match[str]) -> str:
+        kind = "wide" if is_wide(folder / found[1]) else "figure"
+        return f'<a class="{kind}" href="{found[1]}">{found[0]}</a>'
+
+    return IMAGE.sub(link, html)
