@@ -31,6 +31,7 @@ __all__ = [
     "TargetScale",
     "as_frequencies",
     "check_weight",
+    "read_doubles",
     "read_labels",
     "read_numbers",
     "read_target",
@@ -75,7 +76,8 @@ def read_numbers(cells: Array, missing: Mask | None, *, caller: str) -> Vector:
             f"y has dtype {cells.dtype} and holds dates, durations or times of day, but {caller} "
             "predicts numbers. Convert y to a number of days or seconds first."
         )
-    values = _doubles(cells, missing, "y", "Use a classifier for labels, or convert y to numbers")
+    remedy = "Use a classifier for labels, or convert y to numbers"
+    values = read_doubles(cells, missing, "y", remedy)
     if not np.isfinite(values).all():
         refuse_missing(np.isnan(values))
         refuse_infinite(values)
@@ -230,7 +232,7 @@ def _read_weights(sample_weight: Any, n_rows: int) -> Vector:
             f"sample_weight has dtype {cells.dtype} and holds dates, durations or times of day. "
             "Weights must be numbers."
         )
-    return _doubles(cells, missing, "sample_weight", "Convert the weights to numbers")
+    return read_doubles(cells, missing, "sample_weight", "Convert the weights to numbers")
 
 
 def _refuse_weights(wrong: Mask, weight: Vector, what: str, remedy: str) -> None:
@@ -242,7 +244,8 @@ def _refuse_weights(wrong: Mask, weight: Vector, what: str, remedy: str) -> None
         )
 
 
-def _doubles(cells: Array, missing: Mask | None, name: str, remedy: str) -> Vector:
+def read_doubles(cells: Array, missing: Mask | None, name: str, remedy: str) -> Vector:
+    """Return cells as float64, NaN where they are missing; `name` and `remedy` are for messages."""
     column = read_column(cells, missing, name, remedy)
     values = np.ascontiguousarray(column.values, dtype=np.float64)
     if column.values.dtype.kind in "iu":

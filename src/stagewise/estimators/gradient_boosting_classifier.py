@@ -80,6 +80,7 @@ held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_rep
 
     _rules = BOOSTING_RULES
     _uses = BOOSTING_USES
+    _takes_offset = True
 
     @suggests_names
     def __init__(

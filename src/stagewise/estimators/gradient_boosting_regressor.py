@@ -236,6 +236,7 @@ Mvs, default="auto"
 
     _rules = BOOSTING_RULES
     _uses = BOOSTING_USES
+    _takes_offset = True
     _several_targets = True
 
     @suggests_names

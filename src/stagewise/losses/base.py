@@ -121,6 +121,10 @@ class Loss(ABC):
         None: such rows are refused.
     parameter_names : tuple of str
         The names of the parameters of the constructor.
+    log_link : bool
+        Whether the prediction is e^F, so that rows may have an exposure.
+    largest_offset : float
+        The largest absolute offset of a row: with a larger one, gradients would overflow.
     """
 
     name: str = "custom"
@@ -132,6 +136,8 @@ class Loss(ABC):
     leaf_quantile: float | None = None
     kernel: tuple[str, float] | None = None
     parameter_names: tuple[str, ...] = ()
+    log_link: bool = False
+    largest_offset: float = math.inf
 
     def __repr__(self) -> str:
         names = self.parameter_names
@@ -211,9 +217,45 @@ class Loss(ABC):
         found = minimize_scalar(total, bracket=(-1.0, 1.0))
         return np.array([centre + spread * found.x])
 
-    def checked_best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
+    def best_constant_with_offset(
+        self, y: npt.NDArray[Any], weight: Vector | None, offset: Matrix
+    ) -> Vector:
+        """Return argmin_c Σ w L(y, offset + c), one number per output.
+
+        Unless overridden it is found numerically, and a loss with several outputs has none. A loss
+        with a `degree` needs no such method: its offset is subtracted from y.
+
+        Parameters
+        ----------
+        y, weight
+            The targets and weights of the rows.
+        offset : float64 array of shape (n_rows, n_outputs)
+            Scores that are added to those of the model.
+        """
+        if self.n_outputs != 1:
+            raise ValueError(
+                f"{type(self).__name__} has {self.n_outputs} scores per row and no method "
+                "best_constant_with_offset, which an offset needs. Define it, or set init='zero'."
+            )
+        own = offset[:, 0]
+        centre = float(self.checked_best_constant(y, weight)[0]) - mean_rows(own, weight)
+        spread = math.sqrt(mean_rows((own - mean_rows(own, weight)) ** 2, weight)) or 1.0
+
+        def total(step: float) -> float:
+            return mean_rows(self.loss(y, own + (centre + spread * step)), weight)
+
+        found = minimize_scalar(total, bracket=(-1.0, 1.0))
+        return np.array([centre + spread * found.x])
+
+    def checked_best_constant(
+        self, y: npt.NDArray[Any], weight: Vector | None, offset: Matrix | None = None
+    ) -> Vector:
         """Return the best constant, or raise ValueError if it is not a number for each output."""
-        found = np.asarray(self.best_constant(y, weight), dtype=np.float64)
+        if offset is None:
+            best = self.best_constant(y, weight)
+        else:
+            best = self.best_constant_with_offset(y, weight, offset)
+        found = np.asarray(best, dtype=np.float64)
         if found.size != self.n_outputs or not np.isfinite(found).all():
             raise ValueError(
                 f"{type(self).__name__}.best_constant returned {found.tolist()}; expected an array "

@@ -41,6 +41,11 @@ class BinarySquaredError(Loss):
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         return np.array([mean_rows(self.target(y, 0), weight)])
 
+    def best_constant_with_offset(
+        self, y: npt.NDArray[Any], weight: Vector | None, offset: Matrix
+    ) -> Vector:
+        return np.array([mean_rows(self.target(y, 0) - offset[:, 0], weight)])
+
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the probabilities of both classes, shape (n_rows, 2)."""
         p = np.clip(0.5 + 0.5 * score, 0.0, 1.0)
@@ -86,6 +91,12 @@ class ClassSquaredError(Loss):
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         counts = sum_by_code(y, self.n_outputs, weight)
         return np.asarray(counts / counts.sum())
+
+    def best_constant_with_offset(
+        self, y: npt.NDArray[Any], weight: Vector | None, offset: Matrix
+    ) -> Vector:
+        outputs = range(self.n_outputs)
+        return np.array([mean_rows(self.target(y, k) - offset[:, k], weight) for k in outputs])
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the probabilities of all classes, shape (n_rows, K).

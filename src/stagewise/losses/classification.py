@@ -10,12 +10,18 @@ import numpy.typing as npt
 from scipy.special import expit, log_expit, logsumexp, softmax
 
 from stagewise._native import Gradients, Workers, exponential_state, softmax_state
-from stagewise.exact_sums import sum_by_code
+from stagewise.elementary import portable_exp
+from stagewise.exact_sums import mean_rows, sum_by_code
 from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
 from stagewise.losses.kernel import KernelBoundLoss
 from stagewise.losses.logarithm import MAX_LOG_RATIO, MAX_STEP, bounded_log_ratio, exact_log
 
 __all__ = ["ClassExponential", "Exponential", "Logistic", "Multinomial"]
+
+MAX_NEWTON_STEPS, MAX_SCALING_STEPS = 100, 200
+"""The largest number of steps to the best constant beside an offset."""
+CONSTANT_TOLERANCE = 1e-12
+"""The search for it ends with a step that is not larger."""
 
 
 class Logistic(Loss):
@@ -43,6 +49,25 @@ class Logistic(Loss):
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         return np.array([_log_odds(y, weight)])
 
+    def best_constant_with_offset(
+        self, y: npt.NDArray[Any], weight: Vector | None, offset: Matrix
+    ) -> Vector:
+        """Return the constant with which the mean probability is the frequency of the class."""
+        own = offset[:, 0]
+        logit, share = _log_odds(y, weight), mean_rows(y.astype(np.float64), weight)
+        low, high = logit - float(own.max()), logit - float(own.min())  # the constant lies between
+        found = min(max(logit - mean_rows(own, weight), low), high)
+        for _ in range(MAX_NEWTON_STEPS):
+            p = 1.0 / (1.0 + portable_exp(-(own + found)))
+            gradient, hessian = mean_rows(p, weight) - share, mean_rows(p * (1 - p), weight)
+            low, high = (low, found) if gradient > 0 else (found, high)
+            step = found - gradient / hessian if hessian > 0 else math.inf
+            step = step if low < step < high else 0.5 * (low + high)
+            if abs(step - found) <= CONSTANT_TOLERANCE * max(1.0, abs(found)):
+                return np.array([step])
+            found = step
+        return np.array([found])
+
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the probabilities of both classes, shape (n_rows, 2)."""
         return np.column_stack([expit(-score), expit(score)])
@@ -68,6 +93,7 @@ class Exponential(Loss):
     """
 
     name = "exponential"
+    largest_offset = 30.0
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
         return np.asarray(np.exp(np.where(y == 1, -score, score)))
@@ -78,6 +104,12 @@ class Exponential(Loss):
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         return np.array([0.5 * _log_odds(y, weight)])
+
+    def best_constant_with_offset(
+        self, y: npt.NDArray[Any], weight: Vector | None, offset: Matrix
+    ) -> Vector:
+        factor = portable_exp(np.where(y == 1, -offset[:, 0], offset[:, 0]))
+        return self.best_constant(y, factor if weight is None else weight * factor)
 
     def region_optimum(self, gradient: Vector, hessian: Vector) -> Vector:
         """Return half the log odds of the weights: W± = (H ∓ G) / 2 (Schapire & Singer 1999)."""
@@ -174,6 +206,27 @@ class Multinomial(Loss):
         """Return log p_k less their mean: the scores are defined up to a common constant."""
         return _centred_logs(y, weight, self.n_outputs)
 
+    def best_constant_with_offset(
+        self, y: npt.NDArray[Any], weight: Vector | None, offset: Matrix
+    ) -> Vector:
+        """Return the constants with which mean probabilities are the frequencies of the classes.
+
+        Each step multiplies the odds of a class by the ratio of both (iterative scaling, Darroch &
+        Ratcliff 1972), so the likelihood never decreases.
+        """
+        counts = sum_by_code(y, self.n_outputs, weight)
+        shares, found = counts / counts.sum(), np.zeros(self.n_outputs)
+        for _ in range(MAX_SCALING_STEPS):
+            scores = offset + found
+            p = portable_exp(scores - scores.max(axis=1, keepdims=True))
+            total = sum(p.T)  # column by column: the order of the additions is fixed
+            means = [mean_rows(column / total, weight) for column in p.T]
+            logs = [exact_log(s / m) for s, m in zip(shares.tolist(), means, strict=True)]
+            found = found + np.array(logs)
+            if max(map(abs, logs)) <= CONSTANT_TOLERANCE:
+                break
+        return np.asarray(found - math.fsum(found.tolist()) / self.n_outputs)
+
     def region_optimum(self, gradient: Vector, hessian: Vector) -> Vector:
         """Return (K-1)/K · Σr / Σ|r|(1-|r|) with r = [y = k] - p_k (Friedman 2001, Algorithm 6)."""
         return (self.n_outputs - 1) / self.n_outputs * super().region_optimum(gradient, hessian)
@@ -234,6 +287,7 @@ class ClassExponential(Loss):
     """
 
     name = "exponential"
+    largest_offset = 30.0
 
     def __init__(self, n_classes: int) -> None:
         self.n_outputs = n_classes
@@ -251,6 +305,15 @@ class ClassExponential(Loss):
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         return (self.n_outputs - 1) * _centred_logs(y, weight, self.n_outputs)
+
+    def best_constant_with_offset(
+        self, y: npt.NDArray[Any], weight: Vector | None, offset: Matrix
+    ) -> Vector:
+        margin = np.zeros(len(y))
+        for column in (self._codes(y) * offset).T:  # the order of the additions is fixed
+            margin += column
+        factor = portable_exp(-margin / self.n_outputs)
+        return self.best_constant(y, factor if weight is None else weight * factor)
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the probabilities of all classes, shape (n_rows, K)."""

@@ -95,9 +95,13 @@ class FunctionLoss(Loss):
         With one score, steps that leave the interval in which the sum changes its sign are replaced
         by its middle. With several, steps are limited to ±MAX_STEP and halved until the sums fall.
         """
+        return self.best_constant_with_offset(y, weight, np.zeros((len(y), self.n_outputs)))
 
+    def best_constant_with_offset(
+        self, y: npt.NDArray[Any], weight: Vector | None, offset: Matrix
+    ) -> Vector:
         def sums(constant: Vector) -> tuple[Vector, Vector]:
-            scores = squeeze_outputs(repeat_score(constant, len(y)))
+            scores = squeeze_outputs(offset + repeat_score(constant, len(y)))
             with np.errstate(over="ignore", invalid="ignore"):
                 found = self.derivatives(y, np.array(scores, order="F"))
                 g, h = (np.asarray(part, dtype=np.float64).reshape(len(y), -1) for part in found)

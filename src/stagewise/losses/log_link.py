@@ -12,15 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Gradients, Workers
+from stagewise.elementary import portable_exp
 from stagewise.exact_sums import mean_rows
 from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
 from stagewise.losses.kernel import KernelBoundLoss
 from stagewise.losses.logarithm import bounded_log_ratio, exact_log
 
-__all__ = ["Gamma", "Poisson", "Tweedie"]
+__all__ = ["Gamma", "LogLinkLoss", "Poisson", "Tweedie"]
 
 
-class _LogLink(Loss):
+class LogLinkLoss(Loss):
     """The base class: the mean is e^F, and the variance is proportional to its p-th power.
 
     Each loss is a case of Tweedie's formula g = e^((2-p)F) - y e^((1-p)F), with p = 1 or 2 as a
@@ -29,6 +30,8 @@ class _LogLink(Loss):
 
     allows_zero = True
     power: float
+    log_link = True
+    largest_offset = 60.0
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         if not y.any():
@@ -37,6 +40,22 @@ class _LogLink(Loss):
                 "logarithm of their mean is infinite. Use another loss."
             )
         return np.array([exact_log(mean_rows(y, weight))])
+
+    def rates(
+        self, y: npt.NDArray[Any], weight: Vector | None, offset: Vector
+    ) -> tuple[Vector, Vector]:
+        """Return targets and weights without an offset o: y e^-o and w e^((2-p) o).
+
+        Their loss has the same derivatives. So a count y with the exposure e is the frequency y/e
+        with the weight e.
+        """
+        factor = portable_exp((2.0 - self.power) * offset)
+        return y * portable_exp(-offset), factor if weight is None else weight * factor
+
+    def best_constant_with_offset(
+        self, y: npt.NDArray[Any], weight: Vector | None, offset: Matrix
+    ) -> Vector:
+        return self.best_constant(*self.rates(y, weight, offset[:, 0]))
 
     def region_optimum(self, gradient: Vector, hessian: Vector) -> Vector:
         """Return log(Σ y e^((1-p)F) / Σ e^((2-p)F)); both sums are computed from G and H."""
@@ -68,7 +87,7 @@ class _LogLink(Loss):
             )
 
 
-class Poisson(_LogLink):
+class Poisson(LogLinkLoss):
     """Half the Poisson deviance, for counts.
 
     Domain: y ≥ 0, not all 0. Link: log, mean e^F.
@@ -93,7 +112,7 @@ class Poisson(_LogLink):
         return KernelBoundLoss(Gradients.poisson, workers, y, weight)
 
 
-class Gamma(_LogLink):
+class Gamma(LogLinkLoss):
     """Half the Gamma deviance, for positive amounts whose standard deviation grows with the mean.
 
     Domain: y > 0. Link: log, mean e^F.
@@ -119,7 +138,7 @@ class Gamma(_LogLink):
         return KernelBoundLoss(Gradients.gamma, workers, y, weight)
 
 
-class Tweedie(_LogLink):
+class Tweedie(LogLinkLoss):
     """Half the Tweedie deviance, for amounts that are often exactly 0 (Jørgensen 1987).
 
     Domain: y ≥ 0, not all 0. Link: log, mean e^F; the variance is proportional to the p-th power of

@@ -45,6 +45,7 @@ class MultiTargetLoss(Loss):
         self.name, self.degree, self.leaf_quantile = one.name, one.degree, one.leaf_quantile
         self.hessian_bound, self.hessian_is_weight = one.hessian_bound, one.hessian_is_weight
         self.mean_is_best = one.mean_is_best
+        self.log_link, self.largest_offset = one.log_link, one.largest_offset
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
         return self.loss_with_delta(y, score, None)
@@ -61,10 +62,22 @@ class MultiTargetLoss(Loss):
         return np.column_stack([g for g, _ in each]), np.column_stack([h for _, h in each])
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
+        return self._best_constants(y, weight, None)
+
+    def best_constant_with_offset(
+        self, y: npt.NDArray[Any], weight: Vector | None, offset: Matrix
+    ) -> Vector:
+        return self._best_constants(y, weight, offset)
+
+    def _best_constants(
+        self, y: npt.NDArray[Any], weight: Vector | None, offset: Matrix | None
+    ) -> Vector:
         each = []
         for k in range(self.n_outputs):
+            own = None if offset is None else offset[:, k : k + 1]
             try:
-                each.append(self.one.best_constant(np.ascontiguousarray(y[:, k]), weight))
+                target = np.ascontiguousarray(y[:, k])
+                each.append(self.one.checked_best_constant(target, weight, own))
             except ValueError as error:
                 raise ValueError(f"In target {k} of y: {error}") from None
         return np.concatenate(each)

@@ -305,9 +305,14 @@ class Mape(Loss):
         return np.asarray(divisor.min() / divisor)
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
+        return self.best_constant_with_offset(y, weight, np.zeros((len(y), 1)))
+
+    def best_constant_with_offset(
+        self, y: npt.NDArray[Any], weight: Vector | None, offset: Matrix
+    ) -> Vector:
         own = self.residual_weight(y, 0)
         own = own if weight is None else own * weight
-        return np.array([weighted_quantile(np.ascontiguousarray(y), own, 0.5)])
+        return np.array([weighted_quantile(np.ascontiguousarray(y - offset[:, 0]), own, 0.5)])
 
     def check(self, y: npt.NDArray[Any]) -> None:
         zero = y == 0.0

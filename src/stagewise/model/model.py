@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.features import Features
+from stagewise.data.row_offset import NO_OFFSET, RowOffset
 from stagewise.display import Displayed, Summary
 from stagewise.linear.least_squares import LeastSquares
 from stagewise.losses import REGRESSION_LOSSES
@@ -23,6 +24,7 @@ from stagewise.model.ensemble import Ensemble
 from stagewise.model.file.categories import category_arrays
 from stagewise.model.file.crosses import pack_crosses
 from stagewise.model.file.least_squares import pack_least_squares
+from stagewise.model.file.row_offsets import pack_row_offset
 from stagewise.model.file.sections import CATEGORY_SETS, LINEAR_LEAVES
 from stagewise.model.file.target_encodings import pack_target_encodings
 
@@ -57,6 +59,8 @@ class Model(Displayed):
         The names of several targets; None for one target, or if they have no names.
     least_squares : LeastSquares or None
         The coefficients of a linear model, and their inference; the trees are its linear terms.
+    row_offset : RowOffset
+        The offsets that are added to the scores of rows: passed with them, or columns of X.
     """
 
     task: Literal["regression", "classification"]
@@ -70,6 +74,7 @@ class Model(Displayed):
     valid_loss: npt.NDArray[np.float64]
     targets: tuple[str, ...] | None = None
     least_squares: LeastSquares | None = None
+    row_offset: RowOffset = NO_OFFSET
 
     def _summary(self) -> Summary:
         ensemble = self.ensemble
@@ -169,6 +174,8 @@ class Model(Displayed):
             add(name, array)
         for name, array in pack_least_squares(self.least_squares).items():
             add(name, array)
+        if self.row_offset.columns:  # an offset that is passed is no part of the model
+            add("row_offset_source", pack_row_offset(self.row_offset)["row_offset_source"])
         labels = None if self.classes is None else self.classes.tolist()
         digest.update(json.dumps(labels, default=_plain).encode("ascii"))
         return digest.hexdigest()

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.data.row_offset import NO_OFFSET, RowOffset
+
 __all__ = ["TermModel", "Terms"]
 
 
@@ -105,6 +107,7 @@ class TermModel:
     n_features: int
     names: tuple[str, ...] | None
     digest: str | None
+    row_offset: RowOffset = NO_OFFSET
 
     def fingerprint(self) -> str:
         """Return a hash of the fitted terms, valid on this machine and with these versions."""

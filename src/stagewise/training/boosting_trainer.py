@@ -132,6 +132,11 @@ class _FoldFit:
     held_start: Any
 
 
+def _fitted_rows(loss: Loss, rows: RowSet) -> RowSet:
+    """Return the rows that the loop fits: the offset of a loss of y - F is a part of the target."""
+    return rows if loss.degree is None else rows.without_offset()
+
+
 class _BoostingTrainer:
     def __init__(
         self,
@@ -143,7 +148,9 @@ class _BoostingTrainer:
     ) -> None:
         self.spec, self.data, self.context = spec, data, context
         self.previous = previous
-        self.scale: Scale = learn_scale(loss, data.train, previous, spec.recipe.start_of(loss))
+        self.train_rows = _fitted_rows(loss, data.train)
+        start = spec.recipe.start_of(loss)
+        self.scale: Scale = learn_scale(loss, self.train_rows, previous, start)
         self.loss = loss.in_units(self.scale.unit)
 
     def train(self) -> FitResult:
@@ -187,7 +194,7 @@ class _BoostingTrainer:
     def _prepare(self) -> _Start:
         """Return everything that is learned before the first round."""
         check_targets(self.loss, self.data)
-        data, learner, train = self.data, self.spec.learner, self.data.train
+        data, learner, train = self.data, self.spec.learner, self.train_rows
         y = scale_target(self.loss, self.scale, train.y)
         encoder = self._target_encoder(y)
         features, tables = encoder.learn(train, y, data.features)
@@ -197,8 +204,8 @@ class _BoostingTrainer:
         constant, missing = learner.find_constant(
             encoded, data, features, warns=self.previous is None
         )
-        ensemble = self._start(features, y, train.weight)
-        model = None if data.start is None else data.start.fit(train)
+        ensemble = self._start(features, y, train)
+        model = None if data.start is None else data.start.fit(data.train)
         score = self._start_score(ensemble, tables) + self._model_score(model, train)
         source = learner.source(tables[0], self.context)
         rows = EncodedRows(encoded, y, train.weight, score, source)
@@ -211,7 +218,7 @@ class _BoostingTrainer:
             self.spec.n_orderings,
             self.context,
             self.loss,
-            self.data.train,
+            self.train_rows,
             y,
             self.data.features,
             known,
@@ -219,18 +226,19 @@ class _BoostingTrainer:
 
     # ---- the start -------------------------------------------------------------------------------
 
-    def _start(self, features: Any, y: npt.NDArray[Any], weight: Vector | None) -> Any:
+    def _start(self, features: Any, y: npt.NDArray[Any], rows: RowSet) -> Any:
         """Return the ensemble before the first round."""
         learner = self.spec.learner
         if self.previous is not None:
             return learner.continued(features, self.previous.ensemble)
         base = given_base(self.spec.recipe, self.loss, of_all_rows=True)
         return learner.new_ensemble(
-            features, self._best_constant(y, weight) if base is None else base
+            features, self._best_constant(y, rows) if base is None else base
         )
 
-    def _best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
-        return self.spec.recipe.dropout.round_values(self.loss.checked_best_constant(y, weight))
+    def _best_constant(self, y: npt.NDArray[Any], rows: RowSet) -> Vector:
+        best = self.loss.checked_best_constant(y, rows.weight, rows.offset)
+        return self.spec.recipe.dropout.round_values(best)
 
     def _start_score(self, ensemble: Any, tables: Any) -> npt.NDArray[np.float64]:
         """Return the scores of rows; each tree reads the table that it was grown on."""
@@ -246,15 +254,20 @@ class _BoostingTrainer:
         return score
 
     def _model_score(self, model: StartModel | None, rows: RowSet) -> Any:
-        """Return the scaled scores that an estimator predicts before the first round, or 0."""
+        """Return the scaled scores of rows besides those of the ensemble, or 0.
+
+        They are the offset, and the scores that an estimator predicts before the first round.
+        """
+        offset = 0.0 if rows.offset is None else rows.offset / self.scale.scale
         if model is None or self.data.start is None:
-            return 0.0
-        return self.data.start.scores(model, rows) / self.scale.scale
+            return offset
+        return self.data.start.scores(model, rows) / self.scale.scale + offset
 
     def _encode_rows(
         self, table: _Encoded, rows: RowSet, ensemble: Any, model: StartModel | None
     ) -> EncodedRows:
         """Return rows that are not trained on, encoded for the learner and for the ensemble."""
+        rows = _fitted_rows(self.loss, rows)
         columns = rows.with_columns(table.features.append_encoded(rows.columns)).table()
         return EncodedRows(
             table.encode(columns),
@@ -342,11 +355,11 @@ class _BoostingTrainer:
         It uses the shared bins. With target encodings, which come from the training rows of the
         fold, it has bins of its own.
         """
-        train = self.data.train
+        train = self.train_rows
         own, encoded = train.part(learned), rows.table
         y = scale_target(self.loss, self.scale, own.y)
         base = given_base(self.spec.recipe, self.loss, of_all_rows=False)
-        base = self._best_constant(y, own.weight) if base is None else base
+        base = self._best_constant(y, own) if base is None else base
         ensemble = self.spec.learner.new_ensemble(table.features, base)
         if encoder.sources:
             features, tables = encoder.learn(own, y, table.features, rows_to_encode=train)
@@ -355,9 +368,10 @@ class _BoostingTrainer:
         # On the shared bins a held-out row has weight 0: it is absent from every sum.
         weight = np.zeros(len(rows.y))
         weight[learned] = 1.0 if own.weight is None else own.weight
-        model = None if self.data.start is None else self.data.start.fit(own)
+        given = self.data.train
+        model = None if self.data.start is None else self.data.start.fit(given.part(learned))
         score = repeat_score(ensemble.base, len(rows.y)) + self._model_score(model, train)
-        others = train.part(held)
+        others = given.part(held)
         held_rows = self._encode_rows(table, others, ensemble, model)
         sampling = OnlyRows(learned.astype(np.uint32), bound.recipe.sampling)
         recipe = replace(bound.recipe, out_of_bag=False, sampling=sampling)

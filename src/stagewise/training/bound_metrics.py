@@ -36,6 +36,8 @@ class BoundMetrics:
         The targets, or the class labels.
     weight : float64 array or None
         The weights.
+    offset : float64 array of shape (n_rows, n_outputs) or None
+        What is added to the scores, in the units of the target; None: they have it already.
     """
 
     metrics: Sequence[Metric]
@@ -44,12 +46,15 @@ class BoundMetrics:
     y: npt.NDArray[Any]
     labels: npt.NDArray[Any]
     weight: Vector | None
+    offset: npt.NDArray[np.float64] | None = None
 
     def values(self, score: npt.NDArray[np.float64], rows: Any = slice(None)) -> dict[str, float]:
         """Return the metrics of scores, shape (n_rows, n_outputs), of some of the rows."""
         if not self.metrics:
             return {}
         restored = np.asarray(self.scale.offset + self.scale.scale * score)
+        if self.offset is not None:
+            restored = restored + self.offset[rows]
         predicted = self.loss.mean(squeeze_outputs(restored))
         weight = None if self.weight is None else self.weight[rows]
         return {
@@ -89,7 +94,10 @@ def bind_metrics(
     if classes is not None and not all(metric.of_codes for metric in metrics):
         labels = np.asarray(classes)[rows.y]
     weight = None if rows.weight is None else _read_only(rows.weight)
-    return BoundMetrics(metrics, loss, scale, _read_only(rows.y), _read_only(labels), weight)
+    # The scores of a loss of y - F are fitted to y - offset.
+    offset = None if loss.degree is None else rows.offset
+    own = _read_only(rows.y), _read_only(labels), weight, offset
+    return BoundMetrics(metrics, loss, scale, *own)
 
 
 def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -274,4 +274,5 @@ def make_model(
         train_loss=np.array(monitor.train_loss),
         valid_loss=np.array(monitor.valid_loss),
         targets=data.target_names,
+        row_offset=data.row_offset,
     )

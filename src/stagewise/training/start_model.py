@@ -7,7 +7,7 @@ is fitted to the training rows of each fold, so held-out rows have no influence.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import joblib
@@ -19,6 +19,7 @@ from stagewise.boosting.monitor import HELD_OUT
 from stagewise.errors import InvalidParameterError
 from stagewise.learners.estimator import weight_argument
 from stagewise.losses import Loss
+from stagewise.losses.log_link import LogLinkLoss
 from stagewise.training.reading.passthrough import Header, PassthroughReader, UntouchedRows
 from stagewise.training.reading.row_set import RowSet
 from stagewise.training.reading.training_data import FitArguments, TrainingData
@@ -146,12 +147,12 @@ class StartLearner:
     ) -> StartLearner:
         """Return the estimator with the rows of a fit; `caller` fits it, for messages."""
         if fitted is None:
-            table = PassthroughReader(caller).read(arguments.X)
+            table = PassthroughReader(caller).read(arguments.feature_table)
             assert table.header is not None
             header = table.header
         else:
             header = fitted.header
-            table = header.match(arguments.X, caller)
+            table = header.match(arguments.feature_table, caller)
         passed = {own.name: own.X for own in arguments.eval_sets}
         if arguments.X_val is not None:
             passed[HELD_OUT] = arguments.X_val
@@ -167,10 +168,26 @@ class StartLearner:
         """Return the model of some training rows."""
         if self.fitted is not None:
             return self.fitted
+        rows = self._without_offset(rows)
         y = rows.y if self.classes is None else self.classes[rows.y]
         fitted = clone(self.estimator)
         fitted.fit(self._rows(rows).X, y, **self._weights(rows))
         return StartModel(fitted, self.loss, self.classes, self.header)
+
+    def _without_offset(self, rows: RowSet) -> RowSet:
+        """Return targets and weights of which the estimator predicts the part beside the offset."""
+        if rows.offset is None:
+            return rows
+        if self.loss.degree is not None:
+            return rows.without_offset()
+        if not isinstance(self.loss, LogLinkLoss):
+            raise InvalidParameterError(
+                f"init={type(self.estimator).__name__} cannot be combined with an offset and "
+                f"loss={self.loss.name!r}: the estimator has no offset. Fit it first, and pass its "
+                "scores plus yours as offset, with init='zero'."
+            )
+        y, weight = self.loss.rates(rows.y, rows.weight, rows.offset[:, 0])
+        return replace(rows, y=y, weight=weight, offset=None)
 
     def _weights(self, rows: RowSet) -> dict[str, Any]:
         """Return the argument of `fit` with the weights of the rows, if they have any."""

@@ -96,7 +96,8 @@ class TargetEncoder:
         loss : Loss
             The loss whose Newton steps are the encodings.
         rows : RowSet
-            The training rows.
+            The training rows. Their offset is part of the score, so categories of counts with an
+            exposure are encoded by their rate.
         y : array
             Their targets, in the units of the loss.
         features : Features
@@ -112,7 +113,8 @@ class TargetEncoder:
         if not alone:
             return none
         categories = features.n_categories_per_feature()
-        pairs = none.pairs(y, rows.weight, loss.checked_best_constant(y, rows.weight))
+        best = loss.checked_best_constant(y, rows.weight, rows.offset)
+        pairs = none.pairs(y, rows.weight, best, rows.offset)
         table = rows.table()
         if len(y) > MAX_ROWS:
             some = combination_rows(len(y))
@@ -151,8 +153,8 @@ class TargetEncoder:
         rows_to_encode = sample if rows_to_encode is None else rows_to_encode
         if not self.sources:
             return features, [rows_to_encode.table()]
-        best = self.loss.checked_best_constant(y, sample.weight)
-        pairs = self.pairs(y, sample.weight, best)
+        best = self.loss.checked_best_constant(y, sample.weight, sample.offset)
+        pairs = self.pairs(y, sample.weight, best, sample.offset)
         if self.cross_fits:
             return self._cross_fit(sample, pairs, features, rows_to_encode)
         learned = TargetEncodings(
@@ -194,11 +196,16 @@ class TargetEncoder:
         return features.with_target_encodings(learned.encodings()), tables
 
     def pairs(
-        self, y: npt.NDArray[Any], weight: npt.NDArray[np.float64] | None, best: Vector
+        self,
+        y: npt.NDArray[Any],
+        weight: npt.NDArray[np.float64] | None,
+        best: Vector,
+        offset: npt.NDArray[np.float64] | None = None,
     ) -> Pairs:
-        """Return (g, h) of every row and output at the best constant."""
+        """Return (g, h) of every row and output at the best constant, plus the offset."""
         bound = self.loss.bind(self.workers, y, weight)
-        bound.evaluate(repeat_score(best, len(y)))
+        score = repeat_score(best, len(y))
+        bound.evaluate(score if offset is None else np.asfortranarray(score + offset))
         outputs = range(self.loss.n_outputs)
         return [bound.gradients(k).pairs().reshape(-1).copy() for k in outputs]
 

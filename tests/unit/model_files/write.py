@@ -83,6 +83,13 @@ def crossed() -> Any:
     return plain._from_model(model, plain.get_params(), {}), X, "predict"
 
 
+def with_exposure() -> Any:
+    """Return a model of counts with a column as exposure."""
+    X = NUMERIC.assign(years=np.linspace(0.1, 2.0, N_ROWS))
+    model = stagewise.GradientBoostingRegressor(loss="poisson", **SMALL)
+    return model.fit(X, np.rint(Y - Y.min()), exposure="years"), X, "predict"
+
+
 KINDS: dict[str, Callable[[], Any]] = {
     "regressor": lambda: boosted(NUMBERS),
     "huber": lambda: boosted(NUMBERS, loss="huber"),
@@ -112,6 +119,7 @@ KINDS: dict[str, Callable[[], Any]] = {
         "LinearRegression", FULL, Y, "predict", categorical_features=["city"]
     ),
     "crosses": crossed,
+    "exposure": with_exposure,
     "stagewise_linear": lambda: other(
         "StagewiseLinearRegressor", FULL[["größe", "sentinel"]], Y, "predict", n_estimators=30
     ),

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.costs import check_costs
@@ -53,45 +54,64 @@ class ClassifierPredictions(ClassifierMixin):
 
         def _score(self, X: Any, n_rounds: Any = None) -> Vector: ...
 
-        def _staged_score(self, X: Any) -> Iterator[Vector]: ...
+        def _staged_with_offset(self, X: Any, offset: Any, exposure: Any) -> Iterator[Vector]: ...
+
+        def _with_offset(
+            self, model: Model, score: Vector, X: Any, offset: Any, exposure: Any
+        ) -> Vector: ...
 
     def _target_reader(self) -> TargetReader:
         return ClassReader(type(self).__name__, self.class_weight)
 
     @predicts_datasets
-    def decision_function(self, X: Any, *, n_rounds: int | None = None) -> Vector:
+    def decision_function(
+        self, X: Any, *, n_rounds: int | None = None, offset: Any = None
+    ) -> Vector:
         """Return the scores: shape (n_rows,) for two classes, else (n_rows, n_classes).
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like, data frame, sparse matrix of shape (n_rows, n_features), or Dataset
             The rows.
         n_rounds : int or None
             The number of rounds to use, from 1 to `n_iter_`; of a forest, the number of trees.
             None: all.
+        offset : array-like of shape (n_rows,) or (n_rows, n_outputs), number, str or None
+            As of `fit`. A model that was fitted with one needs it again, unless it is a column of
+            X.
         """
-        return squeeze_outputs(self._score(X, n_rounds))
+        return squeeze_outputs(self._scores(X, n_rounds, offset))
 
     @predicts_datasets
-    def predict_proba(self, X: Any, *, n_rounds: int | None = None) -> Vector:
+    def predict_proba(self, X: Any, *, n_rounds: int | None = None, offset: Any = None) -> Vector:
         """Return the probability of every class, in the order of `classes_`.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like, data frame, sparse matrix of shape (n_rows, n_features), or Dataset
             The rows.
         n_rounds : int or None
             The number of rounds to use, from 1 to `n_iter_`; of a forest, the number of trees.
             None: all.
+        offset : array-like of shape (n_rows,) or (n_rows, n_outputs), number, str or None
+            As of `decision_function`.
         """
         model = self._fitted()
-        return self._predict_scores(model, self._score(X, n_rounds))
+        return self._predict_scores(model, self._scores(X, n_rounds, offset))
 
     @predicts_datasets
-    def predict_log_proba(self, X: Any, *, n_rounds: int | None = None) -> Vector:
+    def predict_log_proba(
+        self, X: Any, *, n_rounds: int | None = None, offset: Any = None
+    ) -> Vector:
         """Return the logarithm of `predict_proba`; -inf where a probability is 0."""
+        # A subclass may define `predict_proba` without offsets.
+        named = {} if offset is None else {"offset": offset}
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(X, n_rounds=n_rounds)))
+            return np.asarray(np.log(self.predict_proba(X, n_rounds=n_rounds, **named)))
+
+    def _scores(self, X: Any, n_rounds: Any, offset: Any) -> Vector:
+        """Return F plus the offset of rows, shape (n_rows, n_outputs)."""
+        return self._with_offset(self._fitted(), self._score(X, n_rounds), X, offset, None)
 
     @property
     def n_classes_(self) -> int:
@@ -101,7 +121,9 @@ class ClassifierPredictions(ClassifierMixin):
         return len(classes)
 
     @predicts_datasets
-    def predict(self, X: Any, cost: Any = None, *, n_rounds: int | None = None) -> npt.NDArray[Any]:
+    def predict(
+        self, X: Any, cost: Any = None, *, n_rounds: int | None = None, offset: Any = None
+    ) -> npt.NDArray[Any]:
         """Return the most probable class of every row, or the one of least expected cost.
 
         Parameters
@@ -115,30 +137,50 @@ class ClassifierPredictions(ClassifierMixin):
         n_rounds : int or None
             The number of rounds to use, from 1 to `n_iter_`; of a forest, the number of trees.
             None: all.
+        offset : array-like of shape (n_rows,) or (n_rows, n_outputs), number, str or None
+            As of `decision_function`.
         """
         model = self._fitted()
         if cost is None:
-            return self._decide(model, self._score(X, n_rounds))
+            return self._decide(model, self._scores(X, n_rounds, offset))
         assert model.classes is not None
         prices = check_costs(cost, model.classes)
-        expected = self._predict_scores(model, self._score(X, n_rounds)) @ prices
+        expected = self._predict_scores(model, self._scores(X, n_rounds, offset)) @ prices
         return np.asarray(model.classes[expected.argmin(axis=1)])
 
-    def staged_decision_function(self, X: Any) -> Iterator[Vector]:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
+        """Return the accuracy of the predictions of X.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
+            The rows.
+        y : array-like of shape (n_rows,)
+            Their labels.
+        sample_weight : array-like of shape (n_rows,) or None
+            Their weights.
+        offset : array-like of shape (n_rows,) or (n_rows, n_outputs), number, str or None
+            As of `decision_function`.
+        """
+        named = {} if offset is None else {"offset": offset}
+        predicted = self.predict(X, **named)
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+
+    def staged_decision_function(self, X: Any, *, offset: Any = None) -> Iterator[Vector]:
         """Yield the scores after every round, in the shape of `decision_function`."""
-        for score in self._staged_score(X):
+        for score in self._staged_with_offset(X, offset, None):
             yield squeeze_outputs(score)
 
-    def staged_predict_proba(self, X: Any) -> Iterator[Vector]:
+    def staged_predict_proba(self, X: Any, *, offset: Any = None) -> Iterator[Vector]:
         """Yield the probabilities after every round."""
         model = self._fitted()
-        for score in self._staged_score(X):
+        for score in self._staged_with_offset(X, offset, None):
             yield self._predict_scores(model, score)
 
-    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
+    def staged_predict(self, X: Any, *, offset: Any = None) -> Iterator[npt.NDArray[Any]]:
         """Yield the predicted classes after every round."""
         model = self._fitted()
-        for score in self._staged_score(X):
+        for score in self._staged_with_offset(X, offset, None):
             yield self._decide(model, score)
 
     def _predict_scores(self, model: Model, score: Vector) -> Vector:

@@ -22,6 +22,9 @@ __all__ = ["predicts_datasets"]
 Array = npt.NDArray[Any]
 Method = TypeVar("Method", bound=Callable[..., Array])
 
+OFFSETS = ("offset", "exposure")
+"""The arguments that have a value for each row."""
+
 
 def predicts_datasets(method: Method) -> Method:
     """Return a method that also predicts a `Dataset`, batch by batch.
@@ -38,23 +41,44 @@ def predicts_datasets(method: Method) -> Method:
         if not isinstance(X, Dataset):
             return method(self, X, *arguments, **options)
 
-        def predict(table: Any) -> Array:
-            return method(self, table, *arguments, **options)
+        offsets = {name: options.pop(name) for name in OFFSETS if name in options}
 
-        return predict_dataset(predict, X, getattr(self, "feature_names_in_", None))
+        def predict(table: Any, rows: slice) -> Array:
+            own = {name: _offset_of(value, rows) for name, value in offsets.items()}
+            return method(self, table, *arguments, **options, **own)
+
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and hasattr(self, "model_"):
+            names = [*names, *self.model_.row_offset.columns]
+        predicted = predict_dataset(predict, X, names)
+        for name, value in offsets.items():
+            if (n := _n_rows(value)) not in (None, len(predicted)):
+                raise ValueError(f"{name} has {n} rows, and X has {len(predicted)}.")
+        return predicted
 
     return cast(Method, of_any_rows)
 
 
+def _n_rows(value: Any) -> int | None:
+    """Return the number of rows of an offset; None: it is a number, a column or absent."""
+    has_rows = hasattr(value, "__len__") and not isinstance(value, str) and np.ndim(value) > 0
+    return len(value) if has_rows else None
+
+
+def _offset_of(value: Any, rows: slice) -> Any:
+    """Return the offset of some rows."""
+    return value if _n_rows(value) is None else np.asarray(value)[rows]
+
+
 def predict_dataset(
-    predict: Callable[[Any], Array], dataset: Dataset, names: Sequence[str] | None
+    predict: Callable[[Any, slice], Array], dataset: Dataset, names: Sequence[str] | None
 ) -> Array:
     """Return the predictions of all rows of a dataset, in row order.
 
     Parameters
     ----------
     predict : function
-        Returns the predictions of a table.
+        Returns the predictions of a table and the place of its rows in the dataset.
     dataset : Dataset
         The rows.
     names : sequence of str or None
@@ -63,14 +87,18 @@ def predict_dataset(
     """
     known = dataset.source.schema
     if names is not None and not set(names) <= set(known.names):
-        predict(known.empty_table())  # raises the error of a table without these columns
+        predict(
+            known.empty_table(), slice(0, 0)
+        )  # raises the error of a table without these columns
     columns = dataset.features if names is None else tuple(map(str, names))
     out = np.empty(0)
     n_rows = 0
     with merge_warnings(), closing(dataset.batches(columns=columns)) as batches:
         for batch in batches:
             with batch.locate_errors():
-                values = predict(batch.table)
+                values = predict(
+                    batch.table, slice(batch.first_row, batch.first_row + batch.n_rows)
+                )
             if n_rows == 0:
                 length = dataset.source.n_rows or batch.n_rows
                 out = np.empty((length, *values.shape[1:]), dtype=values.dtype)

@@ -15,12 +15,14 @@ from stagewise.boosting.progress import PassDisplay
 from stagewise.cluster.peers import ALONE, Peers
 from stagewise.datasets.dataset import Dataset
 from stagewise.estimators.bases.first_rank import fit_on_first_rank
+from stagewise.estimators.bases.scores import refuse_offset
 from stagewise.estimators.parameters.make_specs import choose_seed, input_spec
 from stagewise.losses import Loss, MultiTargetLoss
 from stagewise.losses.registration import custom_loss
 from stagewise.model.model import Model
 from stagewise.training.fit_report import counts_by_name, fit_report, log_fit
 from stagewise.training.reading.feature_reader import FeatureReader
+from stagewise.training.reading.offset_reader import check_offsets, with_offsets
 from stagewise.training.reading.row_set import RowSet
 from stagewise.training.reading.target_reader import ClassReader, TargetReader
 from stagewise.training.reading.training_data import (
@@ -57,6 +59,7 @@ class FitMixin:
     model_: Model
     seed_: int
     held_out_rows_: npt.NDArray[np.intp]
+    _takes_offset: bool
     _passed_loss: Loss | None
 
     if TYPE_CHECKING:  # defined by the other bases of an estimator
@@ -147,6 +150,10 @@ class FitMixin:
         sample_weight_val: Any = None,
         groups: Any = None,
         eval_set: Any = None,
+        offset: Any = None,
+        exposure: Any = None,
+        offset_val: Any = None,
+        exposure_val: Any = None,
     ) -> Self:
         """Fit the model.
 
@@ -174,13 +181,33 @@ class FitMixin:
             themselves are "train". A set is also a mapping with the keys X, y and sample_weight.
             Sets are only recorded, unless early_stopping=True: without `X_val` the first of them
             (other than the training rows) then decides when to stop.
+        offset : array-like of shape (n_rows,) or (n_rows, n_outputs), number, str or None
+            Scores that are added to those of the model, in its fit and in predictions: with the
+            identity link in units of y, otherwise before the link. Text is the name of a column of
+            X, which then is no feature. Only for gradient boosting and stagewise models.
+        exposure : array-like of shape (n_rows,), number, str or None
+            For losses with a log link: positive numbers that multiply the prediction, such as the
+            years that a count of claims belongs to. It is the offset log(exposure). Both add.
+        offset_val, exposure_val
+            Those of the validation rows; a column is read from `X_val` without them.
 
         Returns
         -------
         self
         """
         arguments = FitArguments(
-            X, y, sample_weight, X_val, y_val, sample_weight_val, groups, eval_set
+            X,
+            y,
+            sample_weight,
+            X_val,
+            y_val,
+            sample_weight_val,
+            groups,
+            eval_set,
+            offset,
+            exposure,
+            offset_val,
+            exposure_val,
         )
         self._fit(arguments)
         log_fit(self, self.fit_report_["seconds"])
@@ -223,6 +250,7 @@ class FitMixin:
         params = self._parameters()
         self._make_loss(ANY_CLASSES)  # an unknown loss is named before any problem of the data
         self._check_arguments(params, arguments)
+        self._check_offsets(arguments)
         hold_out, previous = self._hold_out(params), self._previous_model(params)
         if previous is not None:
             seed = self.seed_
@@ -243,6 +271,7 @@ class FitMixin:
         loss = self._make_loss(data.classes)
         if data.train.n_targets > 1 or data.target_names is not None:
             loss = MultiTargetLoss(loss, data.train.n_targets)
+        data = with_offsets(data, arguments, loss)
         params = self._resolve(params, data, loss)
         self._check_data(params, data, loss, previous)
         data = replace(data, start=self._start_learner(params, data, loss, arguments, previous))
@@ -260,6 +289,13 @@ class FitMixin:
         self.fit_report_ = fit_report(details, self, context.workers, begin)
         return self
 
+    def _check_offsets(self, arguments: FitArguments) -> None:
+        """Raise unless the offsets of the rows can be used."""
+        for name in ("offset", "exposure"):
+            if getattr(arguments, name) is not None and not self._takes_offset:
+                refuse_offset(self, name)
+        check_offsets(arguments)
+
     def _read_dataset(
         self,
         arguments: FitArguments,
@@ -274,6 +310,9 @@ class FitMixin:
             raise NeedsRowsInMemoryError("groups", "leave groups out")
         if arguments.eval_sets:
             raise NeedsRowsInMemoryError("eval_set", "pass X_val instead")
+        if arguments.row_offset:
+            name = "exposure" if arguments.exposure is not None else "offset"
+            raise NeedsRowsInMemoryError(name, f"leave {name} out")
         check = self._dataset_check(params, hold_out, has_validation=arguments.X_val is not None)
         verbose = params.get("verbose", 0)
         shown = {"X": arguments.X.with_progress(PassDisplay(verbose).show)}

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
-__all__ = ["ScoredByR2", "r_squared"]
+__all__ = ["ScoredByR2", "r_squared", "score_of_predictions"]
 
 
 def r_squared(y: Any, predicted: Any, weight: Any = None) -> float:
@@ -34,6 +34,16 @@ def r_squared(y: Any, predicted: Any, weight: Any = None) -> float:
     return float(r2_score(*scaled, sample_weight=weight))
 
 
+def score_of_predictions(predicted: npt.NDArray[np.float64], y: Any, weight: Any) -> float:
+    """Return R², or raise ValueError if the predictions have another shape than y."""
+    if predicted.ndim == 2 and np.ndim(y) == 1:
+        raise ValueError(
+            f"`predict` returns {predicted.shape[1]} numbers per row, but y has one. Define `mean` "
+            "of the loss so that it returns one prediction per row."
+        )
+    return r_squared(y, predicted, weight)
+
+
 class ScoredByR2(RegressorMixin):
     """Base class of regressors, whose score is R²."""
 
@@ -49,10 +59,4 @@ class ScoredByR2(RegressorMixin):
         sample_weight : array-like of shape (n_rows,) or None
             Their weights.
         """
-        predicted = self.predict(X)
-        if predicted.ndim == 2 and np.ndim(y) == 1:
-            raise ValueError(
-                f"`predict` returns {predicted.shape[1]} numbers per row, but y has one. Define "
-                "`mean` of the loss so that it returns one prediction per row."
-            )
-        return r_squared(y, predicted, sample_weight)
+        return score_of_predictions(self.predict(X), y, sample_weight)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.dataset_predictions import predicts_datasets
-from stagewise.estimators.bases.r_squared import ScoredByR2
+from stagewise.estimators.bases.r_squared import ScoredByR2, score_of_predictions
 from stagewise.losses import REGRESSION_LOSSES, Loss, MultiTargetLoss, is_class_loss
 from stagewise.losses.base import squeeze_outputs
 from stagewise.losses.registration import LOSS_FORMS, custom_loss
@@ -42,31 +42,75 @@ class RegressorPredictions(ScoredByR2):
 
         def _score(self, X: Any, n_rounds: Any = None) -> Vector: ...
 
-        def _staged_score(self, X: Any) -> Iterator[Vector]: ...
+        def _staged_with_offset(self, X: Any, offset: Any, exposure: Any) -> Iterator[Vector]: ...
+
+        def _with_offset(
+            self, model: Model, score: Vector, X: Any, offset: Any, exposure: Any
+        ) -> Vector: ...
 
     def _target_reader(self) -> TargetReader:
         return NumberReader(type(self).__name__, self._several_targets)
 
     @predicts_datasets
-    def predict(self, X: Any, *, n_rounds: int | None = None) -> Vector:
+    def predict(
+        self,
+        X: Any,
+        *,
+        n_rounds: int | None = None,
+        offset: Any = None,
+        exposure: Any = None,
+    ) -> Vector:
         """Return the predicted value of every row; for several targets, a column for each.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features)
+        X : array-like, data frame, sparse matrix of shape (n_rows, n_features), or Dataset
             The rows.
         n_rounds : int or None
             The number of rounds to use, from 1 to `n_iter_`; of a forest, the number of trees.
             None: all.
+        offset, exposure : array-like of shape (n_rows,), number, str or None
+            As of `fit`. A model that was fitted with them needs them again, unless they are columns
+            of X; exposure=1 gives rates per unit of exposure.
         """
         model = self._fitted()
-        return self._predict_scores(model, self._score(X, n_rounds))
+        score = self._with_offset(model, self._score(X, n_rounds), X, offset, exposure)
+        return self._predict_scores(model, score)
 
-    def staged_predict(self, X: Any) -> Iterator[Vector]:
-        """Yield the predictions after every round."""
+    def staged_predict(
+        self, X: Any, *, offset: Any = None, exposure: Any = None
+    ) -> Iterator[Vector]:
+        """Yield the predictions after every round; offset and exposure as of `predict`."""
         model = self._fitted()
-        for score in self._staged_score(X):
+        for score in self._staged_with_offset(X, offset, exposure):
             yield self._predict_scores(model, score)
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        offset: Any = None,
+        exposure: Any = None,
+    ) -> float:
+        """Return R² of the predictions of X.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
+            The rows.
+        y : array-like of shape (n_rows,) or (n_rows, n_targets)
+            Their targets.
+        sample_weight : array-like of shape (n_rows,) or None
+            Their weights.
+        offset, exposure : array-like of shape (n_rows,), number, str or None
+            As of `predict`.
+        """
+        # A subclass may define `predict` without offsets.
+        given = {"offset": offset, "exposure": exposure}
+        named = {name: value for name, value in given.items() if value is not None}
+        return score_of_predictions(self.predict(X, **named), y, sample_weight)
 
     def _predict_scores(self, model: Model, score: Vector) -> Vector:
         loss = self._passed_loss or _DEFAULTS[model.loss]

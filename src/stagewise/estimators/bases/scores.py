@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import is_classifier
 
 from stagewise.data.bins import core_columns
+from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
 from stagewise.model.model import Model
+from stagewise.training.reading.offset_reader import read_offsets
 from stagewise.training.start_model import StartModel
 from stagewise.validation.arguments import check_argument
 from stagewise.validation.parameters import check_parameter
 from stagewise.validation.rules import Number
 from stagewise.workers import make_workers
 
-__all__ = ["ModelScores"]
+__all__ = ["ModelScores", "refuse_offset"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -35,6 +38,9 @@ class ModelScores:
     """Predicts F before the first round; None: F is a constant."""
     _is_average = False
     """Whether a prediction is the mean of the predictions of trees, not their sum."""
+    _takes_offset = False
+    """Whether rows may have an offset, which is added to their scores."""
+    _passed_loss: Loss | None = None
 
     if TYPE_CHECKING:  # defined by the other bases of an estimator
 
@@ -62,6 +68,47 @@ class ModelScores:
         rounds = None if n_rounds is None else self._check_rounds(model, n_rounds)
         score = self._score_values(model, self._match(model, X), rounds)
         return score if self._start is None else score + self._start_score(model, X)
+
+    def _with_offset(
+        self, model: Model, score: Vector, X: Any, offset: Any, exposure: Any
+    ) -> Vector:
+        """Return scores of rows plus their offset; see `predict`."""
+        if offset is None and exposure is None and not model.row_offset:
+            return score
+        added = self._offset_score(model, X, len(score), offset, exposure)
+        return score if added is None else score + added
+
+    def _staged_with_offset(self, X: Any, offset: Any, exposure: Any) -> Iterator[Vector]:
+        """Yield F plus the offset of rows after every round."""
+        model, added = self._fitted(), np.empty((0, 0))
+        for m, score in enumerate(self._staged_score(X)):
+            if m == 0:
+                added = self._with_offset(model, np.zeros_like(score), X, offset, exposure)
+            yield score + added
+
+    def _offset_score(
+        self, model: Model, X: Any, n_rows: int, offset: Any, exposure: Any
+    ) -> Vector | None:
+        """Return the offset of rows in units of F, shape (n_rows, n_outputs); None: it is 0.
+
+        Raises
+        ------
+        ValueError
+            If the model was fitted with an offset, and there is none.
+        """
+        given: dict[str, Any] = {"offset": offset, "exposure": exposure}
+        for name, value in given.items():
+            source = getattr(model.row_offset, name)
+            if value is not None and not self._takes_offset:
+                refuse_offset(self, name)
+            if value is None and isinstance(source, str):
+                given[name] = source
+            elif value is None and source:
+                raise ValueError(_needs_offset(type(self).__name__, name))
+        loss = self._passed_loss or registered_loss(model)
+        n_outputs = model.ensemble.n_outputs
+        found = read_offsets(loss, given["offset"], given["exposure"], X, n_rows, n_outputs)
+        return None if found is None else found / model.scale
 
     def _start_score(self, model: Any, X: Any) -> Any:
         """Return the scores that the estimator of `init` predicts, or 0."""
@@ -104,3 +151,31 @@ class ModelScores:
             first, n = m * ensemble.trees_per_round, ensemble.trees_per_round
             ensemble.forest.add_scores(workers, columns, first, first + n, out.reshape(-1))
             yield out + start
+
+
+def registered_loss(model: Model) -> Loss:
+    """Return the loss of a model by its name, with default parameters."""
+    if model.classes is None:
+        return REGRESSION_LOSSES[model.loss]()
+    return CLASSIFICATION_LOSSES[model.loss](len(model.classes))
+
+
+def refuse_offset(estimator: Any, name: str) -> NoReturn:
+    """Raise for an offset or an exposure of an estimator that has none."""
+    other = "Classifier" if is_classifier(estimator) else "Regressor"
+    raise ValueError(
+        f"{name} was passed, but {type(estimator).__name__} has none. Use GradientBoosting{other}."
+    )
+
+
+def _needs_offset(estimator_name: str, name: str) -> str:
+    """Return the message for a prediction without the offset of the fit."""
+    remedy = (
+        "exposure=1 for a rate per unit of exposure"
+        if name == "exposure"
+        else "offset=0 for the scores of the model alone"
+    )
+    return (
+        f"This {estimator_name} was fitted with {name}, so predictions need it, too: pass "
+        f"{name}=..., a number for each row, or {remedy}."
+    )

@@ -74,6 +74,10 @@ class StagewiseMixin(EstimatorTerms):
     _rules = STAGEWISE_RULES
     _uses = BOOSTING_USES
 
+    @property
+    def _takes_offset(self) -> bool:  # type: ignore[override]  # votes have no scores to add to
+        return self.response != "classes"
+
     def _has_tree(self) -> bool:
         return self._term_estimator() is None
 

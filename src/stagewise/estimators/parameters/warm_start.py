@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from stagewise.data.row_offset import RowOffset
 from stagewise.estimators.parameters.tree_needs import check_need
 from stagewise.losses import Loss
 from stagewise.losses.function import needs_value
@@ -125,6 +126,11 @@ def check_continues(
             f"{loss.name!r}. {ANEW}"
         )
     needs_value(loss, "warm_start, whose rounds continue the losses of earlier ones,")
+    if previous.row_offset != data.row_offset:
+        raise ValueError(
+            f"warm_start continues a model with {_offsets(previous.row_offset)}, but now there is "
+            f"{_offsets(data.row_offset)}. Pass the same arguments to fit. {ANEW}"
+        )
     now = fixed_parameters(params, loss)
     for name in ("loss", "init", *_loss_parameters(loss)):
         _check_same(name, fixed.get(name), now[name])
@@ -143,6 +149,13 @@ def check_continues(
                 f"{short_repr(fixed.get(name))}, so {short_repr(now[name])} would not hold for its "
                 f"earlier trees. {ANEW}"
             )
+
+
+def _offsets(row_offset: RowOffset) -> str:
+    """Return the offsets of a model as text."""
+    given = {"offset": row_offset.offset, "exposure": row_offset.exposure}
+    named = [f"{k}={v!r}" if isinstance(v, str) else k for k, v in given.items() if v]
+    return " and ".join(named) or "no offset"
 
 
 def _plain_start(init: Any) -> Any:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from stagewise.data.feature import Feature
 from stagewise.data.features import Features
 from stagewise.data.reading.missing_values import MissingValues
+from stagewise.data.row_offset import RowOffset
 from stagewise.errors import ModelFormatError
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.file.categories import pack_categories, unpack_categories
@@ -38,6 +39,7 @@ from stagewise.model.file.datetimes import pack_temporal_types, unpack_temporal_
 from stagewise.model.file.header import from_json, to_json
 from stagewise.model.file.labels import pack_labels, unpack_labels
 from stagewise.model.file.least_squares import pack_least_squares, unpack_least_squares
+from stagewise.model.file.row_offsets import pack_row_offset, unpack_row_offset
 from stagewise.model.file.sections import (
     CATEGORY_SETS,
     LABELS,
@@ -100,6 +102,7 @@ def pack(model: Model, estimator: Mapping[str, Any]) -> tuple[dict[str, Any], di
         **pack_crosses(model.features.crosses),
         **pack_target_encodings(model.features.target_encodings),
         **pack_least_squares(model.least_squares),
+        **pack_row_offset(model.row_offset),
     }
     facts: dict[str, Any] = {
         "task": model.task,
@@ -259,8 +262,16 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
         valid_loss=arrays["valid_loss"],
         targets=_unpack_targets(arrays, len(base), task),
         least_squares=unpack_least_squares(arrays, features, ensemble, offset, scale),
+        row_offset=_unpack_row_offset(arrays, features),
     )
     return model, _unpack_estimator(facts["estimator"])
+
+
+def _unpack_row_offset(arrays: Mapping[str, Array], features: Features) -> RowOffset:
+    found = unpack_row_offset(arrays)
+    if set(found.columns) & set(features.names or ()):
+        raise ModelFormatError("the column of its offset is a feature, too")
+    return found
 
 
 def _check_types(arrays: Mapping[str, Array]) -> None:

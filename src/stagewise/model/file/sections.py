@@ -29,6 +29,7 @@ __all__ = [
     "MISSING_VALUES",
     "NAMES",
     "OPTIONAL",
+    "ROW_OFFSETS",
     "SECTIONS",
     "TARGETS",
     "TARGET_ENCODINGS",
@@ -76,6 +77,11 @@ LEAST_SQUARES = {
 }
 VECTORS = {"vector_value": "float64"}
 TARGETS = {"target_start": "uint64", "target_names": "uint8"}
+ROW_OFFSETS = {
+    "row_offset_source": "uint8",
+    "row_offset_start": "uint64",
+    "row_offset_names": "uint8",
+}
 OPTIONAL = {
     **NAMES,
     **MISSING_VALUES,
@@ -88,6 +94,7 @@ OPTIONAL = {
     **VECTORS,
     **TARGETS,
     **LEAST_SQUARES,
+    **ROW_OFFSETS,
 }
 # The sections of format 1 and their types. All have one dimension.
 SECTIONS: dict[str, str] = {

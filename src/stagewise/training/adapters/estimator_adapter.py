@@ -117,6 +117,7 @@ class EstimatorAdapter:
             n_features=features.n,
             names=features.names,
             digest=_digest(ensemble, scale, data.classes),
+            row_offset=data.row_offset,
         )
 
 

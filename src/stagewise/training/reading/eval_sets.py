@@ -28,7 +28,7 @@ class EvalSet:
     ----------
     name : str
         Its name in `evals_result_`.
-    X, y, sample_weight
+    X, y, sample_weight, offset, exposure
         As of `fit`.
     """
 
@@ -36,6 +36,8 @@ class EvalSet:
     X: Any
     y: Any
     sample_weight: Any = None
+    offset: Any = None
+    exposure: Any = None
 
     @property
     def label(self) -> str:

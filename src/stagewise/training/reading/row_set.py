@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,12 +30,15 @@ class RowSet:
         Target or class codes of these rows.
     weight : float64 array or None
         Positive weights of these rows; None: all ones.
+    offset : float64 array of shape (n_rows, n_outputs) or None
+        Scores of these rows that are added to those of the model; None: all 0.
     """
 
     columns: Any
     rows: Indices | None
     y: npt.NDArray[Any]
     weight: Vector | None
+    offset: npt.NDArray[np.float64] | None = None
 
     @classmethod
     def choose(
@@ -51,11 +54,23 @@ class RowSet:
         """Return the rows at some positions of this set."""
         rows = places.astype(np.uint32) if self.rows is None else self.rows[places]
         weight = None if self.weight is None else self.weight[places]
-        return RowSet(self.columns, rows, self.y[places], weight)
+        offset = None if self.offset is None else self.offset[places]
+        return RowSet(self.columns, rows, self.y[places], weight, offset)
 
     def with_columns(self, columns: Any) -> RowSet:
         """Return the same rows of other columns."""
-        return RowSet(columns, self.rows, self.y, self.weight)
+        return replace(self, columns=columns)
+
+    def with_offset(self, offset: npt.NDArray[np.float64] | None) -> RowSet:
+        """Return the same rows with the offsets of all rows that were passed."""
+        own = offset if offset is None or self.rows is None else offset[self.rows]
+        return replace(self, offset=own)
+
+    def without_offset(self) -> RowSet:
+        """Return rows with the target y - offset, for losses that depend on y - F only."""
+        if self.offset is None:
+            return self
+        return replace(self, y=self.y - self.offset.reshape(self.y.shape), offset=None)
 
     def spread(self, values: Vector, n_rows: int) -> Vector:
         """Return values of these rows in the order of all rows that were passed; NaN for others."""

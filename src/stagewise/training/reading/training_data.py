@@ -18,6 +18,7 @@ import numpy.typing as npt
 from stagewise.boosting.monitor import HELD_OUT, TRAIN
 from stagewise.data import match_targets
 from stagewise.data.crosses import Cross
+from stagewise.data.row_offset import NO_OFFSET, RowOffset, without_columns
 from stagewise.training.reading.eval_sets import (
     EvalSet,
     WatchedRows,
@@ -53,6 +54,21 @@ class FitArguments:
     sample_weight_val: Any = None
     groups: Any = None
     eval_set: Any = None
+    offset: Any = None
+    exposure: Any = None
+    offset_val: Any = None
+    exposure_val: Any = None
+
+    @property
+    def row_offset(self) -> RowOffset:
+        """Which offsets the rows have."""
+        return RowOffset.of(self.offset, self.exposure)
+
+    @cached_property
+    def feature_table(self) -> Any:
+        """X without the columns that are offsets."""
+        columns = self.row_offset.columns
+        return without_columns(self.X, columns) if columns else self.X
 
     @cached_property
     def eval_sets(self) -> tuple[EvalSet, ...]:
@@ -74,7 +90,14 @@ class FitArguments:
             there is X_val. Otherwise sets are only recorded.
         """
         if self.X_val is not None:
-            return EvalSet(HELD_OUT, self.X_val, self.y_val, self.sample_weight_val)
+            return EvalSet(
+                HELD_OUT,
+                self.X_val,
+                self.y_val,
+                self.sample_weight_val,
+                self.offset_val,
+                self.exposure_val,
+            )
         others = [own for own in self.eval_sets if own.X is not self.X]
         return others[0] if others and stops_early else None
 
@@ -153,6 +176,8 @@ class TrainingData:
         The name of the held-out rows.
     eval_sets : tuple of WatchedRows
         Rows that are measured after every round; they may be `train`.
+    row_offset : RowOffset
+        The offsets that predictions need.
     """
 
     features: Any
@@ -168,6 +193,7 @@ class TrainingData:
     start: Any = None
     valid_name: str = HELD_OUT
     eval_sets: tuple[WatchedRows, ...] = ()
+    row_offset: RowOffset = NO_OFFSET
 
     def with_crosses(self, crosses: Sequence[Cross]) -> TrainingData:
         """Return the same rows with columns that are computed from two features."""
@@ -215,7 +241,7 @@ def read_training_data(
     sample_groups : bool
         Whether rounds draw entire groups.
     """
-    table = table_reader.read(arguments.X)
+    table = table_reader.read(arguments.feature_table)
     n_rows = table.n_rows
     target = target_reader.read(arguments.y, arguments.sample_weight, n_rows)
     by_class = target.classes is not None
