@@ -12,8 +12,14 @@ if _typing.TYPE_CHECKING:
     from stagewise import averaging, inspection, losses
     from stagewise.bagging import BaggingClassifier, BaggingRegressor
     from stagewise.boosting.monitor import Progress
+    from stagewise.data import parse_dates
     from stagewise.datasets import Dataset, read_batches, read_csv, read_parquet
-    from stagewise.errors import InvalidParameterError, ModelFormatError, UnknownCategoryWarning
+    from stagewise.errors import (
+        ColumnWarning,
+        InvalidParameterError,
+        ModelFormatError,
+        UnknownCategoryWarning,
+    )
     from stagewise.estimators import (
         AdaBoostClassifier,
         AutoClassifier,
@@ -35,7 +41,7 @@ if _typing.TYPE_CHECKING:
         StepwiseRegressor,
     )
     from stagewise.estimators.load import load
-    from stagewise.export import export_svg, export_text
+    from stagewise.export import export_shap, export_svg, export_text
     from stagewise.export.rules import rules
     from stagewise.learners.histogram_tree import HistogramTree
     from stagewise.losses import Loss, register_loss
@@ -57,6 +63,7 @@ __all__ = [
     "AutoRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
+    "ColumnWarning",
     "Dart",
     "Dataset",
     "DecisionTreeClassifier",
@@ -88,11 +95,13 @@ __all__ = [
     "UnknownCategoryWarning",
     "__version__",
     "averaging",
+    "export_shap",
     "export_svg",
     "export_text",
     "inspection",
     "load",
     "losses",
+    "parse_dates",
     "read_batches",
     "read_csv",
     "read_parquet",
@@ -103,8 +112,14 @@ __all__ = [
 _MODULE_NAMES = {
     "bagging": ("BaggingClassifier", "BaggingRegressor"),
     "boosting.monitor": ("Progress",),
+    "data": ("parse_dates",),
     "datasets": ("Dataset", "read_batches", "read_csv", "read_parquet"),
-    "errors": ("InvalidParameterError", "ModelFormatError", "UnknownCategoryWarning"),
+    "errors": (
+        "ColumnWarning",
+        "InvalidParameterError",
+        "ModelFormatError",
+        "UnknownCategoryWarning",
+    ),
     "estimators": (
         "AdaBoostClassifier",
         "AutoClassifier",
@@ -126,7 +141,7 @@ _MODULE_NAMES = {
         "StepwiseRegressor",
         "load",
     ),
-    "export": ("export_svg", "export_text", "rules"),
+    "export": ("export_shap", "export_svg", "export_text", "rules"),
     "learners": ("HistogramTree",),
     "losses": ("Loss", "register_loss"),
     "options": (

@@ -5,7 +5,7 @@ model files and of parameters; errors of the data are plain ``ValueError`` and `
 module must not import the package.
 """
 
-__all__ = ["InvalidParameterError", "ModelFormatError", "UnknownCategoryWarning"]
+__all__ = ["ColumnWarning", "InvalidParameterError", "ModelFormatError", "UnknownCategoryWarning"]
 
 
 class ModelFormatError(ValueError):
@@ -14,6 +14,10 @@ class ModelFormatError(ValueError):
 
 class InvalidParameterError(ValueError):
     """A parameter has an invalid value or type."""
+
+
+class ColumnWarning(UserWarning):
+    """A categorical column is probably an identifier of the rows, or dates as text."""
 
 
 class UnknownCategoryWarning(UserWarning):

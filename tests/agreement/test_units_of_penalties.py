@@ -33,6 +33,7 @@ def splits(predictions: np.ndarray) -> bool:
     return bool(np.ptp(predictions) > 0)
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 @pytest.mark.parametrize("unit", UNITS)
 def test_min_gain_is_half_the_bracket(unit: float) -> None:
     X, y, gain = make(unit)
@@ -66,6 +67,7 @@ def test_min_split_gain_of_lightgbm_is_twice_min_gain(unit: float) -> None:
         assert splits(model.fit(X, y).predict(X)) == expected
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 def test_min_impurity_decrease_of_scikit_learn_is_a_mean_over_the_rows() -> None:
     """Without λ, the decrease of the variance is 2 / n of the gain."""
     from sklearn.tree import DecisionTreeRegressor

@@ -48,6 +48,7 @@ def test_a_perfect_tree_stops_boosting_of_many_classes():
     assert (model.predict(X) == y).all()
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 def test_a_tree_no_better_than_chance_stops_boosting():
     # Each value of x has as many of each class.
     X = np.repeat([0.0, 1.0], 20).reshape(-1, 1)
@@ -74,6 +75,7 @@ def test_a_bag_without_errors_does_not_stop_boosting():
     assert np.isfinite(model.decision_function(table.X)).all()
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 def test_classes_without_signal_are_predicted_as_the_majority_class():
     X = np.repeat([0.0, 1.0], 20).reshape(-1, 1)
     y = np.tile([0, 1, 1, 1], 10)

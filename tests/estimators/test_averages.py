@@ -92,6 +92,7 @@ def test_shares_of_trees_sum_exactly_to_their_mean(values):
             assert every.min() <= mean <= every.max()
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 def test_an_average_of_equal_trees_is_within_the_targets():
     y = np.array([-0.7071067811865476] * 2 + [1.414213562373095])
     forest = RandomForestRegressor(n_estimators=2, random_state=0).fit(np.eye(3), y)
@@ -250,6 +251,7 @@ def test_weights_of_any_size_give_one_forest_for_any_number_of_threads(kind):
         assert one.fingerprint() == two.fingerprint()
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 def test_the_entropy_of_a_share_that_rounds_to_zero_is_finite():
     tree = DecisionTreeClassifier(criterion="entropy", ccp_alpha=0.01)
     tree.fit([[1.0], [0.0]], [True, False], sample_weight=[0.04, 2e15])

@@ -247,6 +247,7 @@ def test_any_number_may_be_a_category(kind: type, categories: Any) -> None:
     np.testing.assert_allclose(model.predict(categories[:, np.newaxis]), [0, 1, 0], atol=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore:.*like an identifier")
 @EVERY
 def test_66_67_a_category_per_row_is_fitted(kind: type, table: Any) -> None:
     ids = np.array([f"id {row}" for row in range(ROWS)], dtype=object)

@@ -146,6 +146,7 @@ def test_without_early_stopping_all_rounds_are_run_without_validation(table):
     assert model.fit_report_["stop_reason"] == ""
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 @pytest.mark.parametrize("rows", [2, 3, 5])
 @pytest.mark.filterwarnings("ignore:y has only one:UserWarning")
 def test_early_stopping_works_with_few_rows(rows, table):

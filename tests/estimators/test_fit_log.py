@@ -67,7 +67,7 @@ def test_without_a_handler_nothing_is_printed():
     script = """
 import numpy as np, logging
 from stagewise import GradientBoostingRegressor
-GradientBoostingRegressor(n_estimators=2, early_stopping=False).fit(np.eye(30), np.arange(30))
+GradientBoostingRegressor(n_estimators=2).fit(np.arange(30)[:, np.newaxis], np.arange(30))
 assert [type(h) for h in logging.getLogger("stagewise").handlers] == [logging.NullHandler]
 assert logging.getLogger("stagewise").level == logging.NOTSET and not logging.root.handlers
 """

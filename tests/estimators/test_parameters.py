@@ -310,6 +310,7 @@ def test_an_invalid_value_is_refused_by_name(name, few):
         assert not hasattr(model, "model_")
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 @EVERY_PARAMETER
 @pytest.mark.filterwarnings("ignore:.* rows are in the bag of every tree:UserWarning")
 def test_a_limit_value_is_accepted(name, few):
@@ -404,6 +405,7 @@ def walk(model):
         yield tree, depth
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 @settings(max_examples=60, deadline=None)
 @given(
     rows=st.sampled_from([1, 2, 7, 60, 400]),
@@ -455,6 +457,7 @@ def test_a_tree_respects_its_limits(rows, seed, weighted, classes, params):
             assert np.abs(tree.value).max() <= 0.1 * params["max_step"] * 1.000001
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 def test_min_samples_leaf_is_exact():
     # Twenty and twenty rows: 20 splits them, 20.5 does not.
     X = np.repeat([[0.0], [1.0]], 20, axis=0)
@@ -516,6 +519,7 @@ def test_features_are_drawn_for_every_tree_level_and_node(table):
     assert len(set(map(frozenset, per_level))) == 5
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 @pytest.mark.parametrize("share", [0.5, 1e-9])
 def test_a_round_uses_its_share_of_the_rows_and_at_least_one(share, table):
     model = quick(GradientBoostingRegressor, subsample=share, n_estimators=30)

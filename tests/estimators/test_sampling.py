@@ -277,6 +277,7 @@ def test_zero_gradients_give_a_nonempty_bag():
         assert np.isfinite(model.predict(X)).all()
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 @pytest.mark.parametrize(("share", "n"), [(0.5, 200), (0.251, 100), (1e-9, 1), (0.9999, 400)])
 def test_a_fixed_size_is_exact(share, n, table):
     """Of 600 rows, 200 have weight 0."""

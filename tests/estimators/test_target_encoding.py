@@ -255,6 +255,7 @@ def test_auto_encodes_only_many_categories_and_few_classes() -> None:
     assert not fit(X, classes, GradientBoostingClassifier).model_.features.target_encodings
 
 
+@pytest.mark.filterwarnings("ignore:.*like an identifier")
 def test_a_continued_fit_keeps_its_orderings() -> None:
     X, y = shops(500)
     model = fit(X, y, category_encoding=TWICE, warm_start=True)

@@ -81,6 +81,7 @@ def test_a_share_of_the_rows_is_held_out(kind):
         assert root == pytest.approx([360, 200], abs=2)
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 @pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
 def test_cross_validation_chooses_alpha_as_in_breiman(kind, criterion):
     X, y = of(kind, 150)
@@ -115,6 +116,7 @@ def test_cross_validation_chooses_alpha_as_in_breiman(kind, criterion):
         assert (np.abs(labels - y) ** power).mean() == pytest.approx(mean[best])
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 @ALL
 def test_a_pruning_path_equals_that_of_a_fit_and_does_not_fit(kind):
     X, y = of(kind, 200)
@@ -127,6 +129,7 @@ def test_a_pruning_path_equals_that_of_a_fit_and_does_not_fit(kind):
         assert tree.get_n_leaves() == path.n_leaves[k]
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 @ALL
 def test_size_limits_are_respected(kind):
     X, y = of(kind, 300)

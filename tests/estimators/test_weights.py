@@ -192,6 +192,7 @@ def test_weight_two_in_the_validation_set_equals_the_row_twice(kind):
     np.testing.assert_allclose(weighted.validation_loss_, repeated.validation_loss_, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 def test_min_samples_leaf_counts_weights():
     X = np.repeat([[0.0], [1.0]], 10, axis=0)
     y = np.repeat([0.0, 1.0], 10)

@@ -28,7 +28,7 @@ def results():
     y = X[HOSTILE] * 3 + X["1"] + rng.normal(size=300)
     label = np.where(y > 0, HOSTILE, "b")
     short = {"n_estimators": 10, "early_stopping": False}
-    regressor = stagewise.GradientBoostingRegressor(**short).fit(X, y)
+    regressor = stagewise.GradientBoostingRegressor(**short, min_samples_leaf=20).fit(X, y)
     classifier = stagewise.GradientBoostingClassifier(**short).fit(X, label)
     boosted = stagewise.AdaBoostClassifier(n_estimators=30).fit(X, label)
     scores = inspection.scores(regressor, X, y)

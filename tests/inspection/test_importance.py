@@ -108,6 +108,7 @@ def test_a_loaded_model_has_the_same_importances(tmp_path):
     np.testing.assert_array_equal(again.by_output, importance(model).by_output)
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 def test_a_constant_model_has_importance_zero_and_a_warning():
     X = np.arange(80.0).reshape(40, 2)
     model = GradientBoostingRegressor(n_estimators=2, min_gain=1e9).fit(X, X[:, 0])

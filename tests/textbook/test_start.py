@@ -129,6 +129,7 @@ def test_half_a_step_of_the_full_squared_error_is_forward_stagewise(table):
 # ---- constants ----------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "huber", "poisson"])
 @pytest.mark.parametrize("init", ["zero", 2.5])
 def test_the_first_score_is_the_start(loss, init, table):

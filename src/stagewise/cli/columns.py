@@ -18,6 +18,7 @@ import numpy.typing as npt
 from stagewise.cli.errors import InputError, listing
 from stagewise.cli.files import pick
 from stagewise.cli.screen import amount
+from stagewise.data.categories.identifiers import looks_like_identifier
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,9 +34,6 @@ __all__ = [
     "unsupported_columns_error",
     "whole_numbers_without_repetition",
 ]
-
-FEW_ROWS = 20
-"""In smaller tables, columns without repeated values occur by chance."""
 
 
 @dataclass(frozen=True)
@@ -118,9 +116,12 @@ def whole_numbers_without_repetition(table: pa.Table) -> list[str]:
     return [
         field.name
         for field in table.schema
-        if n >= FEW_ROWS
-        and types.is_integer(field.type)
-        and compute.count_distinct(table.column(field.name), mode="all").as_py() == n
+        if types.is_integer(field.type)
+        and looks_like_identifier(
+            compute.count_distinct(table.column(field.name), mode="all").as_py(),
+            n,
+            is_category=False,
+        )
     ]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import glob
 import shlex
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,8 @@ from stagewise.cli.training.cluster import Cluster
 from stagewise.cli.training.dataset_rows import DatasetRows
 from stagewise.cli.training.rows import HeldOutScores, TrainingRows
 from stagewise.cli.training.table_rows import TableRows
+from stagewise.data.categories.identifiers import looks_like_identifier
+from stagewise.errors import ColumnWarning
 
 __all__ = ["add_arguments", "run"]
 
@@ -147,6 +150,8 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
             f"of {' '.join(args.data)} …"
         )
         start = perf_counter()
+        # Here the remedy is an option.
+        warnings.filterwarnings("ignore", ".*like an identifier", ColumnWarning)
         estimator = rows.fit(estimator)
         seconds = perf_counter() - start
         _warn_of_identifiers(estimator, rows, names, screen)
@@ -288,7 +293,7 @@ def _warn_of_identifiers(
 ) -> None:
     """Warn about columns that look like identifiers of the rows."""
     n_rows, categories = rows.n_rows, n_categories_of(estimator)
-    many = [name for name, n in categories.items() if n > n_rows / 2]
+    many = [name for name, n in categories.items() if looks_like_identifier(n, n_rows)]
     if many:
         screen.warn(
             f"{listing(many)} {'have' if len(many) > 1 else 'has'} a different category in most of "

@@ -6,6 +6,7 @@ narwhals and never imported.
 
 from stagewise.data.categories.categorical_features import CategoricalFeatures
 from stagewise.data.categories.unknown import NO_ROWS, UnknownCategories
+from stagewise.data.date_columns import parse_dates
 from stagewise.data.feature import Feature
 from stagewise.data.features import Features
 from stagewise.data.reading.missing_values import MissingValues
@@ -36,6 +37,7 @@ __all__ = [
     "as_frequencies",
     "check_weight",
     "match_targets",
+    "parse_dates",
     "read_labels",
     "read_table",
     "read_target",

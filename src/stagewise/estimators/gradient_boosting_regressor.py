@@ -73,7 +73,7 @@ class GradientBoostingRegressor(
     min_samples_leaf : float or "auto", default="auto"
         The smallest number of rows in a leaf; with weights, the smallest sum of weights,
         exactly. With 1, one row is enough, if it has a thousandth of the mean weight.
-        "auto": 1; or 20.
+        "auto": 1; or 20, and in small tables at most a twentieth of the rows (classes: a quarter).
     min_hessian : float, default=0.001
         The smallest sum of hessians in a leaf.
     l1_regularization, l2_regularization : float, default=0.0 and "auto"

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar
 
 from stagewise.errors import InvalidParameterError
+from stagewise.validation.foreign_calls import call_hint
 from stagewise.validation.foreign_names import FIT_ARGUMENTS, FOREIGN_NAMES
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import name_hint, nearest_name
 from stagewise.validation.rules import Rule
 
-__all__ = ["check_argument", "suggests_arguments"]
+__all__ = ["check_argument", "routing_is_enabled", "suggests_arguments", "unknown_argument"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -65,9 +66,9 @@ def suggests_arguments(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         for name in kwargs:
-            if name not in known and not (routes and _routing_is_enabled()):
-                hint = _hint(name, known[is_method:], type(args[0]) if is_method and args else None)
-                raise TypeError(f"{function.__name__}() has no argument {name!r}.{hint}")
+            if name not in known and not (routes and routing_is_enabled()):
+                kind = type(args[0]) if is_method and args else None
+                raise unknown_argument(name, function.__name__, known, kind)
         if len(args) > len(by_position):
             others = ", ".join(n for n in known if n not in by_position and n not in kwargs)
             given, allowed = len(args) - is_method, len(by_position) - is_method
@@ -80,11 +81,32 @@ def suggests_arguments(function: Callable[P, R]) -> Callable[P, R]:
     return wrapper
 
 
-def _routing_is_enabled() -> bool:
+def routing_is_enabled() -> bool:
     """Return whether scikit-learn routes metadata."""
     from sklearn import get_config  # imported when needed
 
     return bool(get_config().get("enable_metadata_routing"))
+
+
+def unknown_argument(
+    name: str, function_name: str, known: Sequence[str], kind: type | None
+) -> TypeError:
+    """Return the error for an unknown argument, which suggests the right one.
+
+    Parameters
+    ----------
+    name : str
+        The argument that was passed.
+    function_name : str
+        The function.
+    known : sequence of str
+        Its arguments.
+    kind : type or None
+        The class that has the function as a method.
+    """
+    own = [other for other in known if other != "self"]
+    hint = "" if kind is None or function_name == "fit" else call_hint(name, kind)
+    return TypeError(f"{function_name}() has no argument {name!r}.{hint or _hint(name, own, kind)}")
 
 
 def _hint(name: str, known: list[str], kind: type | None) -> str:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from stagewise.data.reading.cell import TEMPORAL_TYPES, Family, cell_number, family, is_missing
 from stagewise.data.reading.datetimes import TemporalType, temporal_type_of
+from stagewise.data.reading.text_dates import look_like_dates
 from stagewise.validation.messages import short_repr, warn_caller
 
 __all__ = [
@@ -134,6 +135,11 @@ def refuse_cell(cell: object, row: int, label: str, remedy: str) -> NoReturn:
                 "If the column holds numbers, convert it first, for instance with astype(float)"
             )
             remedy = f"{number}. {remedy}"
+        elif look_like_dates([cell]):
+            remedy = (
+                "If the column holds dates, convert it first, for instance with pandas.to_datetime "
+                f"or stagewise.parse_dates. {remedy}"
+            )
         raise ValueError(
             f"{label} holds the text {where}; text is not converted to numbers. {remedy}."
         )

@@ -101,6 +101,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
                 of_classes=data.classes is not None,
                 is_sparse=data.train.is_sparse,
                 has_validation=data.valid is not None,
+                total_weight=data.train.total_weight,
             )
         before = getattr(self, "learning_rate_", None) if params.get("warm_start") else None
         return resolve_auto(params, facts, before)

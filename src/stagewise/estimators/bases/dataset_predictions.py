@@ -6,6 +6,7 @@ order, are the result of the whole table. Memory holds the result and a few batc
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import wraps
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.datasets.dataset import Dataset
+from stagewise.validation.arguments import routing_is_enabled, unknown_argument
 from stagewise.validation.messages import merge_warnings
 
 __all__ = ["predicts_datasets"]
@@ -29,15 +31,23 @@ OFFSETS = ("offset", "exposure")
 def predicts_datasets(method: Method) -> Method:
     """Return a method that also predicts a `Dataset`, batch by batch.
 
+    The error for an unknown argument suggests the right one.
+
     Parameters
     ----------
     method : function
         A method of an estimator that returns one value, or one row of values, per row of its first
         argument X.
     """
+    parameters = inspect.signature(method).parameters
+    known = tuple(parameters)
+    routes = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
     @wraps(method)
     def of_any_rows(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:
+        for name in options:
+            if name not in known and not (routes and routing_is_enabled()):
+                raise unknown_argument(name, method.__name__, known, type(self))
         if not isinstance(X, Dataset):
             return method(self, X, *arguments, **options)
 

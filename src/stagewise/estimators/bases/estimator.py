@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.base import BaseEstimator
 
 from stagewise.display import Summary
+from stagewise.validation.foreign_calls import attribute_hint
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import name_hint, nested_hint
 
@@ -41,6 +42,16 @@ class LibraryEstimator(BaseEstimator):
         if callable(fingerprint := getattr(self, "fingerprint", None)):
             facts["fingerprint"] = fingerprint()[:12]
         return facts
+
+    if not TYPE_CHECKING:  # for a type checker, an unknown attribute is an error
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise AttributeError; for a name of another library, with what replaces it here."""
+            hint = attribute_hint(name, type(self))
+            if hint:
+                message = f"{type(self).__name__!r} object has no attribute {name!r}.{hint}"
+                raise AttributeError(message, name=name, obj=self)
+            return object.__getattribute__(self, name)  # raises the error of a property, too
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the duration of the fit: equal fits have equal pickles."""

@@ -21,6 +21,7 @@ from stagewise.losses import Loss, MultiTargetLoss
 from stagewise.losses.registration import custom_loss
 from stagewise.model.model import Model
 from stagewise.training.fit_report import counts_by_name, fit_report, log_fit
+from stagewise.training.fit_warnings import warn_if_no_split, warn_of_columns
 from stagewise.training.reading.feature_reader import FeatureReader
 from stagewise.training.reading.offset_reader import check_offsets, with_offsets
 from stagewise.training.reading.row_set import RowSet
@@ -268,6 +269,8 @@ class FitMixin:
                 seed,
                 sample_groups=params.get("sampling") == "group",
             )
+        if previous is None:
+            warn_of_columns(data.features, data.train.n_rows)
         loss = self._make_loss(data.classes)
         if data.train.n_targets > 1 or data.target_names is not None:
             loss = MultiTargetLoss(loss, data.train.n_targets)
@@ -277,6 +280,8 @@ class FitMixin:
         data = replace(data, start=self._start_learner(params, data, loss, arguments, previous))
         spec = self._spec(params, hold_out)
         result = self._train(spec, loss, data, context, previous)
+        if previous is None:
+            warn_if_no_split(result, data, params, starts=data.start is not None)
         self.seed_ = seed
         self._adopt(result.model)
         passed = custom_loss(getattr(self, "loss", None))

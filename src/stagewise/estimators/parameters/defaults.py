@@ -10,7 +10,7 @@ docs/defaults.md has them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -51,6 +51,8 @@ class DataFacts:
         Whether other held-out rows choose it.
     fold_share : float
         The share of the rows that the model of a fold is fitted to.
+    total_weight : float or None
+        The sum of the weights of the training rows; None: it is not needed.
     """
 
     n_rows: int = 10_000
@@ -60,6 +62,7 @@ class DataFacts:
     by_folds: bool = True
     by_validation_rows: bool = False
     fold_share: float = 0.8
+    total_weight: float | None = None
 
     @classmethod
     def of_rows(
@@ -71,12 +74,17 @@ class DataFacts:
         of_classes: bool,
         is_sparse: bool = False,
         has_validation: bool = False,
+        total_weight: Callable[[], float] | None = None,
     ) -> DataFacts:
-        """Return the facts about rows; `folds` are the sizes of their folds."""
+        """Return the facts about rows.
+
+        `folds` are the sizes of their folds. `total_weight` is called if there are few rows.
+        """
         shares = [fold.learned / n_rows for fold in folds]
         share = sum(shares) / len(shares) if shares else 1.0
         held = bool(folds), has_validation
-        return cls(n_rows, loss.n_outputs, of_classes, is_sparse, *held, share)
+        weight = None if total_weight is None or n_rows >= FEW_ROWS else total_weight()
+        return cls(n_rows, loss.n_outputs, of_classes, is_sparse, *held, share, weight)
 
     @property
     def has_many_rows(self) -> bool:
@@ -101,6 +109,11 @@ PLAIN: Mapping[str, Any] = MappingProxyType(
     }
 )
 """The values of "auto" in a plain fit; λ depends on the task."""
+LEAF_SHARE: Mapping[bool, float] = MappingProxyType({False: 1 / 20, True: 1 / 4})
+"""The largest `min_samples_leaf` of a plain fit as a share of the rows, by whether the target is a
+class: the 20 rows of large tables would leave no split in small ones."""
+FEW_ROWS = 400
+"""From this number of rows on, the share is at least 20 rows."""
 PLAIN_L2: Mapping[bool, float] = MappingProxyType({False: 1.0, True: 3.0})
 """λ of a plain fit, by whether the target is a class."""
 
@@ -196,6 +209,7 @@ def resolve_auto(
         values["n_estimators"] = _most_rounds(facts)
     if "leaves" in params:
         usual = {**PLAIN, "l2_regularization": PLAIN_L2[facts.of_classes]}
+        usual["min_samples_leaf"] = _least_rows(facts)
         usual |= _sampling(params, draws=searches and not facts.has_many_rows)
         if searches:
             several = facts.of_classes and facts.n_outputs > 1
@@ -218,6 +232,14 @@ def resolve_auto(
     ):
         values["category_encoding"] = "sets"
     return values
+
+
+def _least_rows(facts: DataFacts) -> float:
+    """Return `min_samples_leaf` of a plain fit."""
+    weight = facts.n_rows if facts.total_weight is None else facts.total_weight
+    # The sum of weights that are not whole numbers is the number of rows, with a rounding error.
+    share = math.ceil(weight * LEAF_SHARE[facts.of_classes] - 1e-6)
+    return float(min(PLAIN["min_samples_leaf"], max(1, share)))
 
 
 def _most_rounds(facts: DataFacts) -> int:

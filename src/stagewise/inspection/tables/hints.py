@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.categories.categories import number_from_text
+from stagewise.data.categories.identifiers import FEW_ROWS, looks_like_identifier
+from stagewise.data.reading.text_dates import look_like_dates
 from stagewise.inspection.tables.association import mutual_information
 from stagewise.inspection.tables.profile import Profile
 
@@ -21,8 +23,6 @@ __all__ = ["Hint", "find_hints"]
 
 MANY_MISSING = 0.5
 MANY_CATEGORIES = 50
-FEW_ROWS = 20
-"""In smaller tables, columns without repeated values occur by chance."""
 RARE = 5
 LEAK = 0.999
 """From this correlation with the target on, a column is a suspected leak."""
@@ -96,18 +96,18 @@ def _of_column(profile: Profile) -> Iterator[Hint]:
             f"{name!r} is missing in {profile.missing / n:.0%} of the rows: trees can split on "
             "missing values; make sure that new rows have the same missing values.",
         )
-    if (
-        held >= FEW_ROWS
-        and profile.distinct == held
-        and profile.kind in ("whole number", "category")
+    is_category = profile.kind == "category"
+    if (is_category or profile.kind == "whole number") and looks_like_identifier(
+        profile.distinct, n if is_category else held, is_category=is_category
     ):
+        most = "every row" if profile.distinct == held else "most rows"
         yield Hint(
             name,
             "id-like",
-            f"{name!r} has a different value in every row, like an identifier: leave it out, or "
-            "use it as groups.",
+            f"{name!r} has a different value in {most}, like an identifier: leave it out, or use "
+            "it as groups.",
         )
-    elif profile.kind == "category" and profile.distinct > MANY_CATEGORIES:
+    elif is_category and profile.distinct > MANY_CATEGORIES:
         yield Hint(
             name,
             "high cardinality",
@@ -121,7 +121,14 @@ def _of_column(profile: Profile) -> Iterator[Hint]:
             f"{name!r} is a date: if the model will predict the future, hold out the latest rows "
             "instead of random rows.",
         )
-    if profile.kind == "category" and all(
+    if is_category and look_like_dates(value for value, _ in profile.frequent):
+        yield Hint(
+            name,
+            "dates as text",
+            f"{name!r} is text with dates: convert it to datetimes (pandas.to_datetime, or "
+            "stagewise.parse_dates).",
+        )
+    if is_category and all(
         isinstance(value, str) and number_from_text(value) is not None
         for value, _ in profile.frequent
     ):

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import SparseColumns
+from stagewise.exact_sums import sum_rows
 
 __all__ = ["RowSet", "rows_with_weight"]
 
@@ -82,6 +83,14 @@ class RowSet:
     def n_rows(self) -> int:
         """The number of rows."""
         return len(self.y)
+
+    def total_weight(self) -> float:
+        """Return the sum of the weights."""
+        return float(self.n_rows) if self.weight is None else sum_rows(self.weight)
+
+    def has_constant_target(self) -> bool:
+        """Return whether all rows have the same target."""
+        return bool((self.y == self.y[0]).all())
 
     @property
     def n_targets(self) -> int:

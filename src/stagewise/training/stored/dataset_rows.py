@@ -218,6 +218,16 @@ class DatasetRows:
         """The number of rows of positive weight, of all ranks."""
         return self.target.n_rows
 
+    def has_constant_target(self) -> bool:
+        """Return whether all rows, of all ranks, have the same target."""
+        ends = [(y.min(), y.max()) for y, _ in self.target.blocks() if len(y)]
+        both = [end for own in self.target.peers.gather(ends) for end in own]
+        return bool(min(low for low, _ in both) == max(high for _, high in both))
+
+    def total_weight(self) -> float:
+        """Return the sum of the weights, of all ranks."""
+        return self.target.total_weight()[0]
+
     def columns(self) -> Iterator[tuple[Any, Indices | None]]:
         """Read the columns of each batch, and which of its rows are in this set (None: all)."""
         for batch, rows in _feature_batches(self.dataset, self.target):

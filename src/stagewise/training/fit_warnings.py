@@ -1,0 +1,171 @@
+"""Warnings about fits that end without an error but are probably not what was meant.
+
+A model without a split predicts the same for all rows; the warning has the reason, as far as it can
+be found, and the parameter to change. Warnings about constant data are in `fit_report`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from stagewise.data import Features
+from stagewise.data.categories.identifiers import looks_like_identifier
+from stagewise.data.reading.text_dates import are_iso_dates, look_like_dates
+from stagewise.errors import ColumnWarning
+from stagewise.model.model import Model
+from stagewise.training.fit_report import counts_by_name
+from stagewise.training.reading.training_data import TrainingData
+from stagewise.training.results import FitResult, TreeResult
+from stagewise.validation.messages import column_label, short_repr, warn_caller
+
+__all__ = ["warn_if_no_split", "warn_of_columns"]
+
+LIMITS: Mapping[str, Any] = {
+    "min_samples_split": 2,
+    "min_weight_fraction_leaf": 0.0,
+    "min_hessian": 1e-3,
+    "min_gain": 0.0,
+    "min_impurity_decrease": 0.0,
+    "l1_regularization": 0.0,
+    "l1": 0.0,
+    "feature_penalty": None,
+}
+"""Parameters that can exclude every split, and values that exclude none."""
+SHOWN = 5
+"""The columns that a warning lists."""
+
+
+def warn_if_no_split(
+    result: FitResult, data: TrainingData, params: Mapping[str, Any], *, starts: bool
+) -> None:
+    """Warn if no tree of a model has a split, unless the data are constant.
+
+    Parameters
+    ----------
+    result : FitResult
+        The fit.
+    data : TrainingData
+        The rows.
+    params : mapping
+        The parameters of the fit, without "auto".
+    starts : bool
+        Whether F starts from an estimator, which still distinguishes rows.
+    """
+    model = result.model
+    if not isinstance(model, Model) or _has_split(model) or _is_constant(result, data):
+        return
+    same = "the trees add nothing to init" if starts else "the model predicts the same for all rows"
+    warn_caller(f"No tree has a split, so {same}. {_reason(result, data, params)}")
+
+
+def _has_split(model: Model) -> bool:
+    """Return whether a term of a model depends on a feature."""
+    trees = model.ensemble.trees
+    return any((tree.feature >= 0).any() or tree.linear_leaves is not None for tree in trees)
+
+
+def _is_constant(result: FitResult, data: TrainingData) -> bool:
+    """Return whether y or every feature has one value; `warn_if_constant` has warned of it."""
+    if data.one_class or data.train.has_constant_target():
+        return True
+    others = result.missing_features or []
+    if len(result.constant_features) + len(others) < data.features.n:
+        return False
+    missing = counts_by_name(data.features, data.missing)
+    return not any(0 < missing.get(name, 0) < data.n_rows for name in others)
+
+
+def _reason(result: FitResult, data: TrainingData, params: Mapping[str, Any]) -> str:
+    """Return the probable reason, and the parameter to change."""
+    pruned = result.pruned if isinstance(result, TreeResult) else None
+    if pruned is not None and pruned.leaves_grown > 1:
+        if params.get("ccp_alpha", 0.0) in ("cv", 0.0):
+            return (
+                f"Held-out rows have pruned all {pruned.leaves_grown} leaves of the tree: no split "
+                "improves their predictions. Set pruning=None to keep splits."
+            )
+        return (
+            f"ccp_alpha={params['ccp_alpha']:g} has pruned all {pruned.leaves_grown} leaves of the "
+            "tree: set a smaller value."
+        )
+    values = params if "min_samples_leaf" in params else _fields(params.get("learner"))
+    least, rows = float(values.get("min_samples_leaf", 1)), data.train.total_weight()
+    if rows < 2 * least:
+        return (
+            f"min_samples_leaf={least:g} needs {2 * least:g} rows for a split, and there are "
+            f"{rows:g}: set min_samples_leaf to a smaller number, such as {max(1, rows // 10):g}."
+        )
+    causes = [
+        f"{name}={short_repr(values[name])}"
+        for name, neutral in LIMITS.items()
+        if name in values and _limits(values[name], neutral)
+    ]
+    if causes:
+        return f"No split is possible with {' and '.join(causes)}: set a smaller value."
+    check = "check that the rows of X belong to those of y"
+    if least > 1:
+        return (
+            f"No split with min_samples_leaf={least:g} rows on both sides lowers the loss: set a "
+            f"smaller value, or {check}."
+        )
+    return f"No split lowers the loss: {check}."
+
+
+def _fields(learner: Any) -> Mapping[str, Any]:
+    """Return the rules of a tree that is a learner."""
+    return getattr(learner, "__dict__", {})
+
+
+def _limits(value: Any, neutral: Any) -> bool:
+    if neutral is None:
+        return value is not None and len(value) > 0
+    return value is not None and bool(value > neutral)
+
+
+def warn_of_columns(features: Any, n_rows: int) -> None:
+    """Warn about categorical columns of text that are probably identifiers, or dates as text.
+
+    Parameters
+    ----------
+    features : Features
+        The features of a fit; other descriptions of columns have no categories.
+    n_rows : int
+        The number of training rows.
+    """
+    if not isinstance(features, Features):
+        return
+    found = [
+        (column_label(features.names, place), feature.categories.values)
+        for place, feature in enumerate(features)
+        if feature.categories is not None and feature.categories.kind == "text"
+    ]
+    dates = [(label, values) for label, values in found if look_like_dates(values)]
+    for label, values in dates:
+        iso = " or stagewise.parse_dates(X)" if are_iso_dates(values) else ""
+        warn_caller(
+            f"{label} is text with dates, such as {short_repr(values[0])}. Its {len(values):,} "
+            "categories have no order. Convert it to datetimes first, for instance with "
+            f"pandas.to_datetime{iso}.",
+            ColumnWarning,
+        )
+    known = {label for label, _ in dates}
+    ids = [
+        f"{label} ({len(values):,} categories)"
+        for label, values in found
+        if label not in known and looks_like_identifier(len(values), n_rows)
+    ]
+    if ids:
+        warn_caller(
+            f"{_listing(ids)} {'have' if len(ids) > 1 else 'has'} a category of "
+            f"{'their' if len(ids) > 1 else 'its'} own in most of the {n_rows:,} rows, like an "
+            "identifier: new rows will have unknown categories. Leave such columns out of X.",
+            ColumnWarning,
+        )
+
+
+def _listing(words: Iterable[str]) -> str:
+    words = list(words)
+    more = [f"{len(words) - SHOWN} others"] if len(words) > SHOWN else []
+    shown = [*words[:SHOWN], *more]
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))

@@ -1,0 +1,199 @@
+"""Attributes and arguments of `predict` that other libraries have, and what replaces them here.
+
+The tables make the errors for such names and the page `docs/coming-from.md`. A replacement is
+written as an expression of `model` and `X`; the tests evaluate all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+__all__ = ["FOREIGN_ATTRIBUTES", "PREDICT_ARGUMENTS", "ForeignCall", "attribute_hint", "call_hint"]
+
+
+@dataclass(frozen=True)
+class ForeignCall:
+    """An attribute, a method or an argument of `predict` of other libraries.
+
+    Parameters
+    ----------
+    libraries : tuple of str
+        The libraries that have it.
+    ours : str
+        What replaces it, as an expression; empty: nothing.
+    note : str
+        A difference, or a reason.
+    needs : str
+        An attribute of the estimators for which the entry is true.
+    theirs : str
+        How it is written on the page; empty: by its name.
+    """
+
+    libraries: tuple[str, ...]
+    ours: str
+    note: str = ""
+    needs: str = "fit"
+    theirs: str = ""
+
+    @property
+    def remedy(self) -> str:
+        """The replacement and the note."""
+        return ": ".join(filter(None, [self.ours, self.note]))
+
+
+_LGB, _XGB, _CAT, _SKL = "LightGBM", "XGBoost", "CatBoost", "scikit-learn"
+_SHAP = "stagewise.inspection.shap_values(model, X).values"
+_PAIRS = "stagewise.inspection.shap_values(model, X, interactions=True).values"
+_TREES = "model.model_.ensemble.trees"
+_ROUNDS = "model.n_iter_"
+_NAMES = "model.feature_names_in_"
+_SCORES = "model.decision_function(X)"
+_FEWER = "model.predict(X, n_rounds=10)"
+_ALL_COLUMNS = "columns are always matched by name, and a missing one is an error"
+_INSPECTED = "staged_predict"
+"""An attribute of the estimators that have rounds or trees."""
+
+FOREIGN_ATTRIBUTES: Mapping[str, ForeignCall] = MappingProxyType(
+    {
+        "booster_": ForeignCall(
+            (_LGB,),
+            "stagewise.export_text(model)",
+            "also stagewise.rules(model) and stagewise.export_svg(model)",
+            "feature_importances_",
+            "booster_.dump_model()",
+        ),
+        "get_booster": ForeignCall(
+            (_XGB,),
+            "stagewise.export_text(model)",
+            "also stagewise.rules(model) and stagewise.export_svg(model)",
+            "feature_importances_",
+            "get_booster().get_dump()",
+        ),
+        "tree_": ForeignCall((_SKL,), f"{_TREES}[0]", needs="get_depth"),
+        "plot_tree": ForeignCall(
+            (_CAT,), "stagewise.export_svg(model)", needs="feature_importances_"
+        ),
+        "save_model": ForeignCall((_XGB, _CAT), 'model.save("model.stgw")', needs="save"),
+        "load_model": ForeignCall((_XGB, _CAT), 'stagewise.load("model.stgw")', needs="save"),
+        "best_iteration": ForeignCall(
+            (_XGB,), "model.best_iteration_", "it counts from 1", _INSPECTED
+        ),
+        "get_best_iteration": ForeignCall(
+            (_CAT,), "model.best_iteration_", "it counts from 1", _INSPECTED
+        ),
+        "n_estimators_": ForeignCall((_LGB, _SKL), _ROUNDS, needs=_INSPECTED),
+        "get_num_boosting_rounds": ForeignCall((_XGB,), _ROUNDS, needs=_INSPECTED),
+        "tree_count_": ForeignCall((_CAT,), _ROUNDS, needs=_INSPECTED),
+        "n_trees_per_iteration_": ForeignCall(
+            (_SKL,), "model.model_.ensemble.trees_per_round", needs="feature_importances_"
+        ),
+        "train_score_": ForeignCall(
+            (_SKL,), "model.train_loss_", "a loss: smaller is better", _INSPECTED
+        ),
+        "validation_score_": ForeignCall(
+            (_SKL,), "model.validation_loss_", "a loss: smaller is better", _INSPECTED
+        ),
+        "do_early_stopping_": ForeignCall((_SKL,), 'model.fit_report_["stop_reason"]'),
+        "get_feature_importance": ForeignCall(
+            (_CAT,),
+            "stagewise.inspection.importance(model)",
+            'Shapley values, of type="ShapValues": stagewise.inspection.shap_values',
+            "feature_importances_",
+        ),
+        "get_score": ForeignCall(
+            (_XGB,),
+            "stagewise.inspection.importance(model)",
+            needs="feature_importances_",
+            theirs='get_booster().get_score(importance_type="gain")',
+        ),
+        "calc_leaf_indexes": ForeignCall((_CAT,), "model.apply(X)", needs="apply"),
+        "calc_feature_statistics": ForeignCall(
+            (_CAT,), "stagewise.inspection.partial_dependence(model, X, [0])", needs=_INSPECTED
+        ),
+        "trees_to_dataframe": ForeignCall(
+            (_LGB, _XGB),
+            "stagewise.rules(model)",
+            needs="feature_importances_",
+            theirs="booster.trees_to_dataframe()",
+        ),
+        "feature_name_": ForeignCall((_LGB,), _NAMES, "only if X had names"),
+        "feature_names_": ForeignCall((_CAT,), _NAMES, "only if X had names"),
+        "n_features_": ForeignCall((_LGB, _SKL), "model.n_features_in_"),
+        "objective_": ForeignCall((_LGB,), "model.model_.loss", needs=_INSPECTED),
+        "loss_": ForeignCall((_SKL,), "model.model_.loss", needs=_INSPECTED),
+        "is_categorical_": ForeignCall(
+            (_SKL,), "model.model_.features.categorical", "positions", "feature_importances_"
+        ),
+        "get_all_params": ForeignCall((_CAT,), "model.get_params()"),
+        "get_xgb_params": ForeignCall((_XGB,), "model.get_params()"),
+        "is_fitted": ForeignCall((_CAT,), "sklearn.utils.validation.check_is_fitted(model)"),
+        "shrink": ForeignCall((_CAT,), _FEWER, needs=_INSPECTED),
+        "eval_metrics": ForeignCall((_CAT,), "model.staged_predict(X)", needs=_INSPECTED),
+        "grid_search": ForeignCall(
+            (_CAT,), 'sklearn.model_selection.GridSearchCV(model, {"max_depth": [3, 6]})'
+        ),
+        "randomized_search": ForeignCall(
+            (_CAT,), 'sklearn.model_selection.RandomizedSearchCV(model, {"max_depth": [3, 6]})'
+        ),
+    }
+)
+"""Attributes and methods of fitted models."""
+
+PREDICT_ARGUMENTS: Mapping[str, ForeignCall] = MappingProxyType(
+    {
+        "num_iteration": ForeignCall((_LGB,), _FEWER, needs=_INSPECTED),
+        "iteration_range": ForeignCall((_XGB,), _FEWER, "of iteration_range=(0, 10)", _INSPECTED),
+        "ntree_limit": ForeignCall((_XGB,), _FEWER, needs=_INSPECTED),
+        "ntree_end": ForeignCall((_CAT,), _FEWER, needs=_INSPECTED),
+        "start_iteration": ForeignCall(
+            (_LGB,), "model.staged_predict(X)", "rounds are used from the first on", _INSPECTED
+        ),
+        "ntree_start": ForeignCall(
+            (_CAT,), "model.staged_predict(X)", "rounds are used from the first on", _INSPECTED
+        ),
+        "pred_contrib": ForeignCall((_LGB,), _SHAP, needs=_INSPECTED),
+        "pred_contribs": ForeignCall((_XGB,), _SHAP, needs=_INSPECTED),
+        "approx_contribs": ForeignCall((_XGB,), _SHAP, "they are exact", _INSPECTED),
+        "pred_interactions": ForeignCall((_XGB,), _PAIRS, needs=_INSPECTED),
+        "pred_leaf": ForeignCall((_LGB, _XGB), "model.apply(X)", needs="apply"),
+        "raw_score": ForeignCall((_LGB,), _SCORES, needs="decision_function"),
+        "output_margin": ForeignCall((_XGB,), _SCORES, needs="decision_function"),
+        "prediction_type": ForeignCall(
+            (_CAT,),
+            "model.predict_proba(X)",
+            'of "RawFormulaVal": decision_function',
+            "predict_proba",
+        ),
+        "validate_features": ForeignCall((_LGB, _XGB), "model.predict(X)", _ALL_COLUMNS),
+        "predict_disable_shape_check": ForeignCall((_LGB,), "model.predict(X)", _ALL_COLUMNS),
+        "check_input": ForeignCall((_SKL,), "model.predict(X)", "X is always checked"),
+        "thread_count": ForeignCall((_CAT,), "model.set_params(n_jobs=2).predict(X)"),
+    }
+)
+"""Arguments of `predict` and of the methods like it."""
+
+
+def attribute_hint(name: str, kind: type) -> str:
+    """Return a sentence about an attribute of another library; empty: there is none."""
+    return _hint(name, FOREIGN_ATTRIBUTES.get(name), kind)
+
+
+def call_hint(name: str, kind: type) -> str:
+    """Return a sentence about an argument of `predict` of another library; empty: none."""
+    return _hint(name, PREDICT_ARGUMENTS.get(name), kind)
+
+
+def _hint(name: str, found: ForeignCall | None, kind: type) -> str:
+    if found is None or not _has(kind, found.needs):
+        return ""
+    libraries = found.libraries
+    whose = " and ".join(filter(None, [", ".join(libraries[:-1]), libraries[-1]]))
+    return f" {name} is the name of {whose}; here it is {found.remedy}."
+
+
+def _has(kind: type, attribute: str) -> Any:
+    """Return whether a class has an attribute; properties of the class are not evaluated."""
+    return any(attribute in vars(base) for base in kind.__mro__)

@@ -1,0 +1,125 @@
+"""Dates as text: the rule is the one by which the command line reads CSV files."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from stagewise import parse_dates
+from stagewise.cli.files import read_file
+from stagewise.data.reading.text_dates import parse_iso_date
+
+TEXTS = [
+    "2024-03-01",
+    " 2024-03-01",
+    "2024-03-01 14",
+    "2024-03-01 14:05",
+    "2024-03-01T14:05:07",
+    "2024-03-01 14:05:07.25",
+    "2024-03-01 14:05:07.123456789",
+    "2024-03-01T14:05:07Z",
+    "2024-03-01T14:05:07+02:00",
+    "2024-03-01 14:05:07-0130",
+    "2024-03-01 14:05:07+02",
+    "1700-01-01",
+    "2024-02-30",
+    "2024-03-01 24:00",
+    "2024-03-01 5:00",
+    "2024-03-01 14:60",
+    "2024-3-1",
+    "2024-03",
+    "01/02/2024",
+    "20240301",
+    "14:05",
+    "yesterday",
+]
+
+
+def read_by_arrow(text: str, folder: Path) -> int | None:
+    """Return the nanoseconds of a cell of a CSV file, as the command line reads it."""
+    path = folder / "cell.csv"
+    path.write_text(f'a,b\n"{text}",1\n')
+    column = read_file(path).column("a")
+    if not (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)):
+        return None
+    utc = pa.timestamp("ns", "UTC") if getattr(column.type, "tz", None) else pa.timestamp("ns")
+    number: int = column.cast(utc).cast(pa.int64())[0].as_py()
+    return number
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_text_is_a_date_if_the_command_line_reads_it_as_one(text: str, tmp_path: Path) -> None:
+    assert parse_iso_date(text) == read_by_arrow(text, tmp_path)
+
+
+TIMES = st.datetimes(dt.datetime(1678, 1, 1), dt.datetime(2261, 12, 31))
+
+
+@given(TIMES, st.sampled_from(["T", " "]))
+@example(dt.datetime(1969, 12, 31, 23, 59, 59, 999999), "T")
+def test_iso_text_is_its_datetime(when: dt.datetime, between: str) -> None:
+    found = parse_iso_date(when.isoformat(between))
+    assert found == np.datetime64(when, "ns").astype(np.int64)
+
+
+COLUMNS = {
+    "day": ["2024-03-01", None, "2024-03-02 06:00"],
+    "city": ["Rome", "Oslo", "2024-03-01"],
+    "number": [1, 2, 3],
+}
+
+
+def frames() -> dict[str, Any]:
+    table = pd.DataFrame(COLUMNS, index=[7, 3, 3])
+    return {
+        "pandas": table,
+        "pandas objects": table.astype({"day": object}),
+        "pandas categories": table.astype({"day": "category", "city": "category"}),
+        "polars": pl.DataFrame(COLUMNS),
+        "polars categories": pl.DataFrame(COLUMNS).with_columns(pl.col("day").cast(pl.Categorical)),
+        "pyarrow": pa.table(COLUMNS),
+    }
+
+
+@pytest.mark.parametrize("kind", frames())
+@pytest.mark.parametrize("columns", [None, ["day"]])
+def test_only_columns_of_dates_are_converted(kind: str, columns: Any) -> None:
+    frame = frames()[kind]
+    found = parse_dates(frame, columns)
+    assert type(found) is type(frame)
+    as_pandas = found if isinstance(found, pd.DataFrame) else found.to_pandas()
+    expected = pd.to_datetime(pd.Series(COLUMNS["day"]), format="ISO8601").astype("M8[ns]")
+    assert list(as_pandas) == ["day", "city", "number"]
+    assert as_pandas["day"].dtype == "M8[ns]"
+    np.testing.assert_array_equal(as_pandas["day"].to_numpy(), expected.to_numpy())
+    assert as_pandas["city"].tolist() == COLUMNS["city"]
+    if isinstance(frame, pd.DataFrame):
+        assert found.index.tolist() == [7, 3, 3]
+        assert str(frame["day"].dtype) != "datetime64[ns]"
+
+
+def test_a_frame_without_dates_is_returned_unchanged() -> None:
+    frame = pd.DataFrame({"city": ["Rome", None], "gone": [None, None]})
+    assert parse_dates(frame) is frame
+
+
+def test_a_named_column_with_another_cell_is_an_error() -> None:
+    frame = pd.DataFrame({"day": ["2024-03-01", "1/2/2024"]})
+    with pytest.raises(ValueError, match=r"'day' holds '1/2/2024' at row 1, which is no date such"):
+        parse_dates(frame, ["day"])
+    with pytest.raises(ValueError, match="columns has 'date', which is no column of X: day"):
+        parse_dates(frame, ["date"])
+
+
+def test_an_array_is_no_data_frame() -> None:
+    with pytest.raises(TypeError, match="columns of a data frame; X is a ndarray"):
+        parse_dates(np.ones((2, 2)))
