@@ -43,7 +43,7 @@ largest differences:
 | parameter | elsewhere | here |
 |---|---|---|
 | `min_samples_leaf` | scikit-learn: also a fraction of the rows | a number of rows, at least 1 |
-| `max_samples` | scikit-learn: also a number of rows, or None | a fraction of the rows; 1.0: all |
+| `min_samples_split` | scikit-learn: also a fraction of the rows | a number of rows, at least 2 |
 | `grow_policy` | CatBoost: `"SymmetricTree"`, `"Depthwise"`, `"Lossguide"`; XGBoost: \
 `"depthwise"`, `"lossguide"` | `"symmetric"`, `"depth_wise"`, `"best_first"` |
 | `verbose` | CatBoost: every how many rounds a line is printed; LightGBM: -1 prints nothing | \

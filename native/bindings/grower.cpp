@@ -28,6 +28,7 @@ constexpr Rule kRules[] = {
     {"max_leaves", [](TreeRules& r, nb::handle v) { r.max_leaves = to<size_t>(v); }},
     {"max_depth", [](TreeRules& r, nb::handle v) { r.max_depth = to<int>(v); }},
     {"min_samples_leaf", [](TreeRules& r, nb::handle v) { r.min_samples_leaf = to<double>(v); }},
+    {"min_samples_split", [](TreeRules& r, nb::handle v) { r.min_samples_split = to<double>(v); }},
     {"min_hessian", [](TreeRules& r, nb::handle v) { r.min_hessian = to<double>(v); }},
     {"min_gain", [](TreeRules& r, nb::handle v) { r.min_gain = to<double>(v); }},
     {"l1", [](TreeRules& r, nb::handle v) { r.l1 = to<double>(v); }},
@@ -92,9 +93,10 @@ constexpr Rule kRules[] = {
      [](TreeRules& r, nb::handle v) {
        const std::string_view name = to<const char*>(v);
        require(name == "misclassification" || name == "gini" || name == "entropy" ||
-                   name == "absolute_error",
+                   name == "absolute_error" || name == "poisson",
                "no such criterion");
        r.medians = name == "absolute_error";
+       r.poisson = name == "poisson";
        r.criterion = name == "gini"      ? ClassCriterion::gini
                      : name == "entropy" ? ClassCriterion::entropy
                                          : ClassCriterion::misclassification;

@@ -5,10 +5,93 @@
 #include <limits>
 
 namespace stagewise {
+namespace {
+
+// The sums of the targets of the rows of each node; a lane for each target, or for each class of
+// it.
+class NodeSums {
+ public:
+  NodeSums(const ImpurityTarget& target, size_t nodes) : target_(target), total_(nodes, 0.0) {
+    for (size_t k = 0; k < target.outputs; ++k) {
+      first_lane_.push_back(lanes_);
+      lanes_ += target.n_classes.empty() ? 1 : target.n_classes[k];
+    }
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    sums_.assign(nodes * lanes_, 0.0);
+    if (target.n_classes.empty()) range_.assign(nodes * lanes_, {kInfinity, -kInfinity});
+  }
+
+  size_t lanes() const { return lanes_; }
+
+  void add(size_t node, size_t row, double weight) {
+    total_[node] += weight;
+    for (size_t k = 0; k < target_.outputs; ++k) {
+      const size_t at = row * target_.outputs + k, first = node * lanes_ + first_lane_[k];
+      if (range_.empty()) {
+        sums_[first + static_cast<size_t>(target_.class_of[at])] += weight;
+      } else {
+        sums_[first] += weight * target_.y[at];
+        widen(first, {target_.y[at], target_.y[at]});
+      }
+    }
+  }
+
+  // Adds the rows of leaves to the nodes above them; children come after their parent.
+  void add_children(const Tree& tree) {
+    for (size_t node = tree.nodes(); node-- > 0;) {
+      if (tree.feature[node] < 0) continue;
+      for (const int32_t side : {tree.left[node], tree.right[node]}) {
+        const auto child = static_cast<size_t>(side);
+        total_[node] += total_[child];
+        for (size_t k = 0; k < lanes_; ++k) {
+          sums_[node * lanes_ + k] += sums_[child * lanes_ + k];
+          if (!range_.empty()) widen(node * lanes_ + k, range_[child * lanes_ + k]);
+        }
+      }
+    }
+  }
+
+  // A mean that rounding moved out of the range of its targets is clipped to the range.
+  double mean(size_t node, size_t lane) const {
+    const size_t at = node * lanes_ + lane;
+    const double mean = sums_[at] / total_[node];
+    return range_.empty() ? mean : std::clamp(mean, range_[at].low, range_[at].high);
+  }
+  // p_1 - p_0 of two classes.
+  double difference(size_t node) const {
+    return (sums_[node * lanes_ + 1] - sums_[node * lanes_]) / total_[node];
+  }
+
+ private:
+  void widen(size_t at, const Bounds& by) {
+    range_[at].low = std::min(range_[at].low, by.low);
+    range_[at].high = std::max(range_[at].high, by.high);
+  }
+
+  const ImpurityTarget& target_;
+  size_t lanes_ = 0;
+  std::vector<size_t> first_lane_;  // of each target
+  std::vector<double> sums_;        // per node and lane
+  std::vector<double> total_;       // per node: the sum of the weights
+  std::vector<Bounds> range_;       // per node and lane, of numbers; empty: classes
+};
+
+// Splits on features without a constraint may have values beyond the bounds of their nodes.
+void keep_bounds(const Grower& grower, Tree* tree) {
+  for (const GrownLeaf& grown : grower.leaves())
+    for (const Leaf* leaf = grown.leaf; leaf != nullptr; leaf = leaf->parent) {
+      double& value = tree->value[static_cast<size_t>(leaf->node)];
+      value = std::clamp(value, leaf->bounds.low, leaf->bounds.high);
+    }
+}
+
+}  // namespace
 
 TreeTarget ForestGrower::tree_target() const {
-  if (input_.rules.medians) return AbsoluteErrorTarget{input_.target};
-  if (has_classes()) return ClassTarget{input_.class_of, input_.n_classes};
+  const ImpurityTarget& target = input_.target;
+  if (input_.rules.medians) return AbsoluteErrorTarget{target.y};
+  if (by_impurity()) return target;
+  if (has_classes()) return ClassTarget{target.class_of, target.n_classes[0]};
   return GradientTarget{};
 }
 
@@ -35,25 +118,66 @@ Bag ForestGrower::draw_bag(Workers& team, uint64_t seed, uint64_t number) const 
                                : draw_rows(from, input_.bags.share);
 }
 
-ForestTree ForestGrower::grow_one(Workers& team, Workspace* workspace, uint64_t seed,
-                                  uint64_t number, bool list_oob) const {
-  const Bag bag = draw_bag(team, seed, number);
-  std::fill(workspace->weight.begin(), workspace->weight.end(), 0.0);
+void ForestGrower::weigh(const Bag& bag, std::vector<double>* weight) const {
+  std::fill(weight->begin(), weight->end(), 0.0);
   for (const uint32_t row : bag.rows) {
     const double multiplier =
         bag.multiplier.empty() ? 1.0 : static_cast<double>(bag.multiplier[row]);
-    workspace->weight[row] = multiplier * (input_.weight.empty() ? 1.0 : input_.weight[row]);
+    (*weight)[row] = multiplier * (input_.weight.empty() ? 1.0 : input_.weight[row]);
   }
-  Grower grower(
-      {team, input_.kernels, input_.bins, workspace->weight, input_.rules, tree_target()});
+  if (input_.bags.balanced) balance(bag, weight);
+}
+
+// Multiplies the weight of each row by W / (K W_k) for each target: W_k is the weight of its class
+// in the bag, and K the number of classes there.
+void ForestGrower::balance(const Bag& bag, std::vector<double>* weight) const {
+  const ImpurityTarget& target = input_.target;
+  std::vector<double> factor(bag.rows.size(), 1.0);
+  for (size_t k = 0; k < target.outputs; ++k) {
+    const auto class_of = [&](uint32_t row) {
+      return static_cast<size_t>(target.class_of[row * target.outputs + k]);
+    };
+    std::vector<double> sums(target.n_classes[k], 0.0);
+    double total = 0.0, present = 0.0;
+    for (const uint32_t row : bag.rows) {
+      sums[class_of(row)] += (*weight)[row];
+      total += (*weight)[row];
+    }
+    for (const double sum : sums) present += sum > 0.0 ? 1.0 : 0.0;
+    for (size_t i = 0; i < bag.rows.size(); ++i) {
+      const double own = sums[class_of(bag.rows[i])];
+      if (own > 0.0) factor[i] *= total / (present * own);
+    }
+  }
+  for (size_t i = 0; i < bag.rows.size(); ++i) (*weight)[bag.rows[i]] *= factor[i];
+}
+
+// The rules with the least weight of a leaf of this bag.
+TreeRules ForestGrower::rules_for(const std::vector<double>& weight) const {
+  TreeRules rules = input_.rules;
+  if (input_.bags.least_fraction == 0.0) return rules;
+  constexpr double kRounding = 1e-12;  // a tenth of 30 rows is 3 rows
+  double total = 0.0;
+  for (const double w : weight) total += w;
+  rules.min_samples_leaf =
+      std::max(rules.min_samples_leaf, input_.bags.least_fraction * total * (1.0 - kRounding));
+  return rules;
+}
+
+ForestTree ForestGrower::grow_one(Workers& team, Workspace* workspace, uint64_t seed,
+                                  uint64_t number, bool list_oob) const {
+  const Bag bag = draw_bag(team, seed, number);
+  weigh(bag, &workspace->weight);
+  const TreeRules rules = rules_for(workspace->weight);
+  Grower grower({team, input_.kernels, input_.bins, workspace->weight, rules, tree_target()});
   ForestTree tree;
-  if (input_.rules.medians) {
+  if (rules.medians || by_impurity()) {
     tree.tree = grower.grow(bag.rows, seed, number);
   } else {
     fill(team, workspace);
     tree.tree = grower.grow(workspace->pairs, bag.rows, seed, number);
-    set_values(grower, workspace->weight, &tree.tree);
   }
+  if (!rules.medians) set_values(grower, workspace->weight, &tree.tree);
   if (list_oob) find_oob_leaves(bag, workspace, &tree);
   return tree;
 }
@@ -63,7 +187,7 @@ void ForestGrower::fill(Workers& team, Workspace* workspace) const {
   workspace->pairs.fill(team, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
     for (size_t i = 0; i < n; ++i) {
       const double w = workspace->weight[begin + i];
-      const double g = input_.target.empty() ? 1.0 : -input_.target[begin + i];
+      const double g = has_classes() ? 1.0 : -input_.target.y[begin + i];
       out[i].pair = {static_cast<float>(g), 1.0f};
       sums->abs_gradient += w * std::abs(g);
       sums->hessian += w;
@@ -73,47 +197,21 @@ void ForestGrower::fill(Workers& team, Workspace* workspace) const {
 
 void ForestGrower::set_values(const Grower& grower, const std::vector<double>& weight,
                               Tree* tree) const {
-  const size_t lanes = !has_classes() ? 1 : input_.n_classes, nodes = tree->nodes();
-  std::vector<double> sums(nodes * lanes, 0.0), total(nodes, 0.0);
-  // A mean that rounding moved out of the range of its targets is clipped to the range.
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  std::vector<double> lowest(nodes, kInfinity), highest(nodes, -kInfinity);
-  for (const GrownLeaf& leaf : grower.leaves()) {
-    const auto node = static_cast<size_t>(leaf.node);
-    for (size_t i = 0; i < leaf.rows.size(); ++i) {
-      const uint32_t row = leaf.rows[i];
-      const double w = weight[row];
-      const size_t lane = !has_classes() ? 0 : static_cast<size_t>(input_.class_of[row]);
-      sums[node * lanes + lane] += !has_classes() ? w * input_.target[row] : w;
-      total[node] += w;
-      if (has_classes()) continue;
-      lowest[node] = std::min(lowest[node], input_.target[row]);
-      highest[node] = std::max(highest[node], input_.target[row]);
-    }
-  }
-  for (size_t node = nodes; node-- > 0;) {  // children come after their parent
-    if (tree->feature[node] < 0) continue;
-    for (const int32_t child : {tree->left[node], tree->right[node]}) {
-      const auto c = static_cast<size_t>(child);
-      for (size_t k = 0; k < lanes; ++k) sums[node * lanes + k] += sums[c * lanes + k];
-      total[node] += total[c];
-      lowest[node] = std::min(lowest[node], lowest[c]);
-      highest[node] = std::max(highest[node], highest[c]);
-    }
-  }
-  tree->outputs = outputs();
-  tree->value.assign(nodes * tree->outputs, 0.0);
-  for (size_t node = 0; node < nodes; ++node) {
-    const double* const own = sums.data() + node * lanes;
+  NodeSums sums(input_.target, tree->nodes());
+  for (const GrownLeaf& leaf : grower.leaves())
+    for (const uint32_t row : leaf.rows) sums.add(static_cast<size_t>(leaf.node), row, weight[row]);
+  sums.add_children(*tree);
+  tree->outputs = of_two_classes() ? 1 : sums.lanes();
+  tree->value.assign(tree->nodes() * tree->outputs, 0.0);
+  for (size_t node = 0; node < tree->nodes(); ++node) {
     double* const out = tree->value.data() + node * tree->outputs;
-    if (!has_classes()) {
-      *out = std::clamp(*own / total[node], lowest[node], highest[node]);
-    } else if (input_.n_classes == 2) {
-      *out = (own[1] - own[0]) / total[node];
+    if (of_two_classes()) {
+      *out = sums.difference(node);
     } else {
-      for (size_t k = 0; k < lanes; ++k) out[k] = own[k] / total[node];
+      for (size_t lane = 0; lane < sums.lanes(); ++lane) out[lane] = sums.mean(node, lane);
     }
   }
+  if (!input_.rules.constraints.monotone.empty()) keep_bounds(grower, tree);
 }
 
 // Rows go down the tree as in a score update, with the number of each node as its value.

@@ -1,5 +1,5 @@
 // Grows the independent trees of a forest in parallel: every thread grows whole trees. A tree
-// depends on the seed and its number only. The leaf values are the mean of the target, its median,
+// depends on the seed and its number only. The leaf values are the means of the targets, medians,
 // or the shares of the classes, over the rows of the bag: sums in double precision in the order of
 // the rows, not the rounded sums that chose the splits.
 #pragma once
@@ -14,6 +14,8 @@ namespace stagewise {
 struct BagRules {
   bool bootstrap = false;
   double share = 1.0;
+  bool balanced = false;        // the classes of each target have equal weights in the bag
+  double least_fraction = 0.0;  // of the weight of the bag, in every leaf
 };
 
 // A tree, its out-of-bag rows and their leaves.
@@ -23,17 +25,15 @@ struct ForestTree {
   std::vector<int32_t> leaf;       // of each out-of-bag row
 };
 
-// The parts of a forest that all its trees share. Must live as long as the grower. Either target or
-// class_of is given. Leaves predict the mean of the target or its median, or the shares of the
-// classes; with two classes p_1 - p_0.
+// The parts of a forest that all its trees share. Must live as long as the grower. Leaves predict
+// the means of the targets or their median, or the shares of the classes of each target; with one
+// target of two classes p_1 - p_0.
 struct ForestInput {
   Workers& workers;
   const Kernels& kernels;
   const Bins& bins;
-  std::span<const double> weight;     // per row; empty: 1
-  std::span<const double> target;     // per row
-  std::span<const int32_t> class_of;  // per row, below n_classes
-  size_t n_classes = 0;
+  std::span<const double> weight;  // per row; empty: 1
+  ImpurityTarget target;
   TreeRules rules;
   BagRules bags;
 };
@@ -55,13 +55,23 @@ class ForestGrower {
   };
 
   Bag draw_bag(Workers& team, uint64_t seed, uint64_t number) const;
+  void weigh(const Bag& bag, std::vector<double>* weight) const;
+  void balance(const Bag& bag, std::vector<double>* weight) const;
+  TreeRules rules_for(const std::vector<double>& weight) const;
   ForestTree grow_one(Workers& team, Workspace* workspace, uint64_t seed, uint64_t number,
                       bool list_oob) const;
   void fill(Workers& team, Workspace* workspace) const;
   void set_values(const Grower& grower, const std::vector<double>& weight, Tree* tree) const;
   void find_oob_leaves(const Bag& bag, Workspace* workspace, ForestTree* tree) const;
-  bool has_classes() const { return !input_.class_of.empty(); }
-  size_t outputs() const { return !has_classes() || input_.n_classes == 2 ? 1 : input_.n_classes; }
+  bool has_classes() const { return !input_.target.class_of.empty(); }
+  bool of_two_classes() const {
+    return input_.target.outputs == 1 && has_classes() && input_.target.n_classes[0] == 2;
+  }
+  // Whether splits are those of an ImpurityFinder, which needs no gradients.
+  bool by_impurity() const {
+    return input_.target.outputs > 1 || input_.rules.poisson ||
+           !input_.rules.constraints.monotone.empty();
+  }
   TreeTarget tree_target() const;
 
   const ForestInput input_;

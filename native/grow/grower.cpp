@@ -130,8 +130,12 @@ Tree Grower::grow(VectorGradients& gradients, Bag bag, uint64_t seed, uint64_t t
 
 Tree Grower::grow(Bag bag, uint64_t seed, uint64_t tree_number) {
   sampler_.start_tree(seed, tree_number);
-  std::get<MedianFinder>(finder_).start_tree(sampler_.features(),
-                                             draw_key(seed, Draw::thresholds, tree_number));
+  const uint64_t key = draw_key(seed, Draw::thresholds, tree_number);
+  if (auto* const impurity = std::get_if<ImpurityFinder>(&finder_)) {
+    impurity->start_tree(sampler_.features(), key);
+  } else {
+    std::get<MedianFinder>(finder_).start_tree(sampler_.features(), key);
+  }
   return grow_tree(bag);
 }
 

@@ -12,6 +12,7 @@
 
 #include "grow/finders/class_finder.hpp"
 #include "grow/finders/gradient_finder.hpp"
+#include "grow/finders/impurity_finder.hpp"
 #include "grow/finders/median_finder.hpp"
 #include "grow/finders/vector_finder.hpp"
 #include "grow/frontier.hpp"
@@ -38,7 +39,9 @@ struct ClassTarget {  // Gradients that are the weights of the rows, with hessia
 struct AbsoluteErrorTarget {  // no gradients; leaves predict medians
   std::span<const double> y;  // per row
 };
-using TreeTarget = std::variant<GradientTarget, VectorTarget, ClassTarget, AbsoluteErrorTarget>;
+// ImpurityTarget: no gradients; leaves have one value until their values are set.
+using TreeTarget =
+    std::variant<GradientTarget, VectorTarget, ClassTarget, AbsoluteErrorTarget, ImpurityTarget>;
 
 // The parts of a fit that all its trees share. Must live as long as the grower.
 struct GrowerInput {
@@ -59,7 +62,7 @@ class Grower {
   using Bag = std::span<const uint32_t>;
   Tree grow(Gradients& gradients, Bag bag, uint64_t seed, uint64_t tree_number);
   Tree grow(VectorGradients& gradients, Bag bag, uint64_t seed, uint64_t tree_number);
-  Tree grow(Bag bag, uint64_t seed, uint64_t tree_number);  // to an AbsoluteErrorTarget
+  Tree grow(Bag bag, uint64_t seed, uint64_t tree_number);  // without gradients
 
   bool has_gradient_target() const { return std::holds_alternative<GradientFinder>(finder_); }
   bool has_median_target() const { return std::holds_alternative<MedianFinder>(finder_); }
@@ -87,12 +90,14 @@ class Grower {
                                    double l2, double bound) const;
 
  private:
-  using AnyFinder = std::variant<GradientFinder, ClassFinder, VectorFinder, MedianFinder>;
+  using AnyFinder =
+      std::variant<GradientFinder, ClassFinder, VectorFinder, MedianFinder, ImpurityFinder>;
   using AnySearch =
       std::variant<HistogramSearch<GradientFinder>, HistogramSearch<ClassFinder>,
                    HistogramSearch<VectorFinder>, SymmetricSearch<GradientFinder>,
                    SymmetricSearch<VectorFinder>, RowSearch<MedianFinder>, PresortedGradientSearch,
-                   PresortedRowSearch<ClassFinder>, PresortedRowSearch<MedianFinder>>;
+                   PresortedRowSearch<ClassFinder>, PresortedRowSearch<MedianFinder>,
+                   RowSearch<ImpurityFinder>, PresortedRowSearch<ImpurityFinder>>;
 
   AnyFinder make_finder(const TreeTarget& target) const;
   AnySearch make_search();

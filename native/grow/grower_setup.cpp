@@ -46,6 +46,8 @@ Grower::Grower(const GrowerInput& input)
 Grower::AnyFinder Grower::make_finder(const TreeTarget& target) const {
   if (const auto* const own = std::get_if<AbsoluteErrorTarget>(&target))
     return AnyFinder(std::in_place_type<MedianFinder>, bins_, rules_, weights_, own->y);
+  if (const auto* const own = std::get_if<ImpurityTarget>(&target))
+    return AnyFinder(std::in_place_type<ImpurityFinder>, bins_, rules_, weights_, *own);
   if (const auto* const own = std::get_if<VectorTarget>(&target))
     return AnyFinder(std::in_place_type<VectorFinder>, bins_, kernels_, rules_, weights_,
                      histograms_, own->outputs);

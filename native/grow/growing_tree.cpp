@@ -41,6 +41,10 @@ void GrowingTree::complete_split(Leaf* parent) {
 
 // Sets the regions of the children, and the bounds of the values of their children.
 void GrowingTree::constrain_children(const Leaf& parent) {
+  if (constraints_.midpoint_bounds()) {
+    divide_bounds(parent);
+    return;
+  }
   for (Leaf* child : {parent.left, parent.right})
     child->region = constraints_.child(parent.region, parent.split, child == parent.left);
   if (!constraints_.monotone() || rules_.grow_policy == GrowthPolicy::symmetric)
@@ -49,6 +53,16 @@ void GrowingTree::constrain_children(const Leaf& parent) {
   current_leaves_.push_back(parent.left);
   current_leaves_.push_back(parent.right);
   for (Leaf* child : {parent.left, parent.right}) child->bounds = bounds_of(*child);
+}
+
+void GrowingTree::divide_bounds(const Leaf& parent) const {
+  Leaf &left = *parent.left, &right = *parent.right;
+  left.bounds = right.bounds = parent.bounds;
+  const int direction = constraints_.direction(parent.split.feature);
+  if (direction == 0) return;
+  const double middle = left.value / 2 + right.value / 2;
+  (direction > 0 ? left : right).bounds.high = middle;
+  (direction > 0 ? right : left).bounds.low = middle;
 }
 
 Bounds GrowingTree::bounds_of(const Leaf& leaf) const {
@@ -64,7 +78,8 @@ Bounds GrowingTree::bounds_of(const Leaf& leaf) const {
 }
 
 bool GrowingTree::keep_split(Leaf* leaf) const {
-  const Bounds now = constraints_.monotone() ? bounds_of(*leaf) : leaf->bounds;
+  const bool may_change = constraints_.monotone() && !constraints_.midpoint_bounds();
+  const Bounds now = may_change ? bounds_of(*leaf) : leaf->bounds;
   const bool failed = leaf->forced_split >= 0 && !leaf->split.found();
   if (now == leaf->bounds && !failed) return true;
   if (failed) leaf->forced_split = -1;

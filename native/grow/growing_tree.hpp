@@ -38,6 +38,7 @@ class GrowingTree {
 
  private:
   void constrain_children(const Leaf& parent);
+  void divide_bounds(const Leaf& parent) const;
   void write_category_set(const Split& split, size_t node, Tree* tree) const;
 
   const Bins& bins_;

@@ -150,7 +150,7 @@ MESSAGES = {
     "rate_drop": (GradientBoostingRegressor, r"dropout=Dart\(rate=\.\.\.\)"),
     "eval_set": (GradientBoostingRegressor, r"XGBoost, LightGBM and CatBoost; here it is eval_set"),
     "min_samples_split": (
-        RandomForestClassifier,
+        GradientBoostingRegressor,
         r"here it is min_samples_leaf \(limit the leaves",
     ),
     "tree_method": (RandomForestClassifier, r'here it is split: "histogram" or "exact"\.'),
@@ -177,7 +177,7 @@ MESSAGES = {
     "feature_weights": (GradientBoostingRegressor, r"feature_weights is the name of XGBoost; here"),
     "colsample_bynode": (GradientBoostingRegressor, r"max_features: max_features=\.\.\.$"),
     "warm_start": (
-        RandomForestClassifier,
+        DecisionTreeClassifier,
         r"'warm_start'\. It is a parameter of GradientBoostingClassifier\.$",
     ),
     "num_class": (GradientBoostingClassifier, r"has no parameter 'num_class'"),

@@ -81,6 +81,14 @@ RULE_CASES = {
     "rows of a leaf": RuleCase(
         rules.least_rows, (None, 0.5, 0, 1e19, *NO_NUMBER, *NOT_FINITE), ((1, 1.0), (2.5, 2.5))
     ),
+    "rows of a split": RuleCase(
+        rules.least_split, (None, 0.5, 1, 1e19, *NO_NUMBER, *NOT_FINITE), ((2, 2.0), (2.5, 2.5))
+    ),
+    "a number of rows": RuleCase(
+        rules.row_count,
+        (0, 0.0, -0.1, 1.0001, True, "all", *NO_NUMBER[1:], *NOT_FINITE),
+        ((None, 1.0), (1, 1), (1.0, 1.0), (np.int8(3), 3), (1e-9, 1e-9)),
+    ),
     "a number of features": RuleCase(
         rules.feature_count,
         (0, 0.0, -0.1, 1.0001, True, "half", *NO_NUMBER, *NOT_FINITE),
@@ -240,6 +248,8 @@ CASES: dict[str, Case] = {
     "min_hessian": Case(-1e-9, 0),
     "min_impurity_decrease": Case(-1e-9, 0),
     "min_samples_leaf": Case(0.5, 1),
+    "min_samples_split": Case(1, 2),
+    "min_weight_fraction_leaf": Case(0.51, 0.5),
     "missing_strategy": Case("drop", "probability"),
     "missing_values": Case("NA", 2**64 - 1),
     "monotonic_cst": Case({0: 2}, {0: -1}),

@@ -273,6 +273,8 @@ OTHER_VALUES: dict[str, Any] = {
     "min_hessian": 2.0,
     "min_impurity_decrease": 0.1,
     "min_samples_leaf": 3,
+    "min_samples_split": 5,
+    "min_weight_fraction_leaf": 0.1,
     "missing_strategy": "mean",
     "missing_values": -1,
     "monotonic_cst": [1],

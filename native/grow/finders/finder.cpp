@@ -1,8 +1,15 @@
 #include "grow/finders/finder.hpp"
 
+#include <algorithm>
+
 #include "core/random.hpp"
 
 namespace stagewise {
+
+int64_t least_split_count(const TreeRules& rules, const RowWeights& weights) {
+  return std::max(2 * weights.units(rules.min_samples_leaf),
+                  weights.units(rules.min_samples_split));
+}
 
 size_t draw_position(const NodeScan& scan, uint32_t feature, size_t first, size_t last) {
   if (last <= first + 1) return first;

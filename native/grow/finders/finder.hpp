@@ -10,6 +10,7 @@
 //     ClassFinder         classes: decrease of an impurity
 //   VectorFinder          several outputs: sum of the gains of the outputs
 //   MedianFinder          absolute error about the median
+//   ImpurityFinder        impurities of forests: several targets, Poisson, monotone constraints
 //
 // The scores of both sides are computed in kernels/split_scan.hpp, class_split_scan.hpp and
 // vector_split_scan.hpp, from the formulas of kernels/api/gain.hpp, and by
@@ -112,6 +113,9 @@ class Finder {
   size_t few_rows_ = 0;
   size_t most_few_rows_ = SIZE_MAX;
 };
+
+// The least count of a node that is split: both sides have that of a leaf.
+int64_t least_split_count(const TreeRules& rules, const RowWeights& weights);
 
 // Whether a missing value of the feature occurs in these rows, in one with a weight.
 bool any_missing(const Bins& bins, const RowWeights& weights, const RowIndex& rows,

@@ -65,6 +65,7 @@ MedianFinder::MedianFinder(const Bins& bins, const TreeRules& rules, const RowWe
       weights_(weights),
       target_(target, weights.values()),
       min_count_(weights.units(rules.min_samples_leaf)),
+      least_split_(least_split_count(rules, weights)),
       place_(make_large_array<uint32_t>(bins.rows())) {}
 
 void MedianFinder::start_tree(const std::vector<uint32_t>& features, uint64_t key) {
@@ -100,7 +101,7 @@ void MedianFinder::set_child_sums(const Leaf& parent, const RowIndex& left,
 
 bool MedianFinder::splittable(const Leaf& leaf) const {
   if (rules_.max_depth > 0 && leaf.depth >= rules_.max_depth) return false;
-  return !leaf.pure && leaf.count >= 2 * min_count_;
+  return !leaf.pure && leaf.count >= least_split_;
 }
 
 // Lists the distinct targets of the node in order, and the position of each row's target.

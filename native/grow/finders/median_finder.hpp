@@ -95,6 +95,7 @@ class MedianFinder final : public Finder {
   const RowWeights& weights_;
   const IntegerTarget target_;
   const int64_t min_count_;
+  const int64_t least_split_;   // the least count of a node that is split
   LargeArray<uint32_t> place_;  // per row: position of its target among its node's
   const std::vector<uint32_t>* features_ = nullptr;  // of this tree
   uint64_t key_ = 0;

@@ -32,6 +32,7 @@ void PackedGradientFinder::start_tree(const Scales& scales, const Gradients& gra
   scan_ = {};
   scan_.min_hessian = std::max(1.0, rules_.min_hessian * hs);
   min_count_ = weights_.units(rules_.min_samples_leaf);
+  least_split_ = least_split_count(rules_, weights_);
   counts_needed_ = rules_.min_samples_leaf > 1.0 || !weights_.whole();
   const double largest = gradients.largest_hessian();
   const double bound = largest > 0.0 ? largest : rules_.hessian_bound;
@@ -65,7 +66,7 @@ void PackedGradientFinder::set_child_sums(const Leaf& parent, const RowIndex&,
 
 bool PackedGradientFinder::splittable(const Leaf& leaf) const {
   if (rules_.max_depth > 0 && leaf.depth >= rules_.max_depth) return false;
-  if (leaf.rows() < 2 || leaf.count < 2 * min_count_) return false;
+  if (leaf.rows() < 2 || leaf.count < least_split_) return false;
   return static_cast<double>(packed_hessian(leaf.packed_sum)) >= 2.0 * scan_.min_hessian;
 }
 

@@ -131,6 +131,7 @@ class PackedGradientFinder : public Finder {
   Scales scales_;
   ScanRules scan_;
   int64_t min_count_ = 0;      // of a leaf, in units of the row weights
+  int64_t least_split_ = 0;    // of a node that is split
   bool counts_needed_ = true;  // min_samples_leaf is not implied by min_hessian
 
  private:

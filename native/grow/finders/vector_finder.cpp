@@ -138,7 +138,7 @@ void VectorFinder::set_child_sums(const Leaf& parent, const RowIndex&, const Row
 
 bool VectorFinder::splittable(const Leaf& leaf) const {
   if (rules_.max_depth > 0 && leaf.depth >= rules_.max_depth) return false;
-  if (leaf.rows() < 2 || leaf.count < 2 * weights_.units(rules_.min_samples_leaf)) return false;
+  if (leaf.rows() < 2 || leaf.count < least_split_count(rules_, weights_)) return false;
   return hessian(leaf.vector.data()) >= 2.0 * numeric_lanes_.rules.least_hessian;
 }
 

@@ -43,6 +43,10 @@ using Region = std::vector<ValueRange>;  // by feature, in increasing order
 
 struct ConstraintRules {
   std::vector<int8_t> monotone;  // per feature: 1 increasing, -1 decreasing, 0 none
+  // The bounds of a node never change: a split on a constrained feature divides them at the
+  // midpoint of the values of its sides. Large trees are grown so, since no leaf is compared with
+  // others.
+  bool midpoint_bounds = false;
   std::vector<std::vector<uint32_t>> interaction_groups;  // features that may be on one path
   size_t max_interaction_order = 0;  // most distinct features on a path; 0: no limit
 };
@@ -52,6 +56,7 @@ class Constraints {
   Constraints(const Bins& bins, const ConstraintRules& rules);
 
   bool monotone() const { return monotone_; }
+  bool midpoint_bounds() const { return monotone_ && rules_.midpoint_bounds; }
   int direction(uint32_t feature) const { return monotone_ ? rules_.monotone[feature] : 0; }
 
   // The region of a child. The split has its threshold and the side of missing values.

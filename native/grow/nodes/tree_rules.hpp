@@ -41,6 +41,7 @@ struct TreeRules {
   size_t max_leaves = 31;          // 0: no limit
   int max_depth = 0;               // 0: no limit
   double min_samples_leaf = 20.0;  // minimal sum of weights of a leaf
+  double min_samples_split = 0.0;  // minimal sum of weights of a node that is split
   double min_hessian = 1e-3;       // minimal sum of hessians of a leaf
   double min_gain = 0.0;           // gamma of Chen & Guestrin (2016)
   double l1 = 0.0, l2 = 1.0;
@@ -63,6 +64,7 @@ struct TreeRules {
   Proposal proposal;                                             // for presorted features only
   ClassCriterion criterion = ClassCriterion::misclassification;  // for class targets only
   bool medians = false;  // leaves predict medians: the criterion is the absolute error
+  bool poisson = false;  // the criterion is the Poisson deviance; of forests only
 };
 
 }  // namespace stagewise

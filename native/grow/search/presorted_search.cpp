@@ -6,6 +6,7 @@
 #include "core/interrupt.hpp"
 #include "grow/finders/class_finder.hpp"
 #include "grow/finders/gradient_finder.hpp"
+#include "grow/finders/impurity_finder.hpp"
 #include "grow/finders/median_finder.hpp"
 
 namespace stagewise {
@@ -138,5 +139,6 @@ void PresortedSearch<F>::search_again(Workers& team, Leaf* leaf) {
 template class PresortedSearch<GradientFinder>;
 template class PresortedSearch<ClassFinder>;
 template class PresortedSearch<MedianFinder>;
+template class PresortedSearch<ImpurityFinder>;
 
 }  // namespace stagewise

@@ -1,5 +1,6 @@
 #include "grow/search/row_search.hpp"
 
+#include "grow/finders/impurity_finder.hpp"
 #include "grow/finders/median_finder.hpp"
 
 namespace stagewise {
@@ -25,5 +26,6 @@ void RowSearch<F>::search(Workers& team, size_t worker, std::span<Leaf* const> l
 }
 
 template class RowSearch<MedianFinder>;
+template class RowSearch<ImpurityFinder>;
 
 }  // namespace stagewise

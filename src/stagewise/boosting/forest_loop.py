@@ -27,8 +27,9 @@ from stagewise.losses import Loss
 from stagewise.losses.base import squeeze_outputs
 from stagewise.metrics.choice import LOSS
 from stagewise.model.ensemble import Ensemble
+from stagewise.trees.tree import Tree
 
-__all__ = ["Average", "grow_forest"]
+__all__ = ["Average", "GrownTrees", "grow_forest"]
 
 PER_THREAD = 4
 """Trees that each thread grows between two checks of the time limit and of interrupts."""
@@ -136,6 +137,22 @@ class ExactDivision:
         return np.asarray(np.ldexp(np.clip(units, self.lowest, self.highest), self.exponent))
 
 
+@dataclass(frozen=True)
+class GrownTrees:
+    """The trees of a forest before their values are divided: what a further fit continues.
+
+    Attributes
+    ----------
+    trees : list of Tree
+        The trees.
+    oob_average : Average or None
+        Their averages over the out-of-bag rows; None: not known for the rows of the fit.
+    """
+
+    trees: list[Tree]
+    oob_average: Average | None = None
+
+
 class OutOfBag:
     """The mean loss of the out-of-bag predictions; a tree updates only its out-of-bag rows.
 
@@ -145,13 +162,20 @@ class OutOfBag:
         The loss that is measured.
     rows : EncodedRows
         The rows of the fit.
+    earlier : Average or None
+        The averages of the trees of an earlier fit to the same rows.
     """
 
-    def __init__(self, loss: Loss, rows: EncodedRows) -> None:
+    def __init__(self, loss: Loss, rows: EncodedRows, earlier: Average | None = None) -> None:
         self.loss = loss
         self.rows = rows
         self.average = Average.of(len(rows.y), loss.n_outputs)
         self._losses = np.zeros(len(rows.y))
+        if earlier is not None:
+            self.average = earlier.copy()
+            known = earlier.trees > 0
+            scores = earlier.total[known] / earlier.trees[known].astype(np.float64)[:, np.newaxis]
+            self._losses[known] = loss.loss(rows.y[known], squeeze_outputs(scores))
 
     def add(
         self, value: npt.NDArray[np.float64], rows: npt.NDArray[Any], leaf: npt.NDArray[Any]
@@ -186,7 +210,8 @@ def grow_forest(
     out_of_bag: bool,
     peers: Peers = ALONE,
     oob_metrics: Any = None,
-) -> Average:
+    earlier: GrownTrees | None = None,
+) -> GrownTrees:
     """Grow trees until the monitor stops, and divide their values by the number of trees.
 
     Parameters
@@ -213,18 +238,26 @@ def grow_forest(
         The ranks of a cluster. All of them have the same rows and return the same forest.
     oob_metrics : BoundMetrics or None
         The metrics of the out-of-bag rows; None: only their loss is measured.
+    earlier : GrownTrees or None
+        The first trees of the forest.
 
     Returns
     -------
-    Average
-        The out-of-bag predictions of the training rows.
+    GrownTrees
+        All trees of the forest, and the out-of-bag predictions of the training rows.
     """
-    oob = OutOfBag(loss, train)
-    best = oob.average
+    earlier = earlier or GrownTrees([])
+    oob = OutOfBag(loss, train, earlier.oob_average)
+    best, first = oob.average, len(earlier.trees)
+    for tree in earlier.trees:
+        ensemble.append(tree)
+    for own in measured if first else ():
+        own.rows.score[:] = ensemble.score(own.rows.source, workers)
     # The out-of-bag rows of the trees of all ranks are in memory at once.
     batch = workers.threads * (PER_THREAD if peers.size == 1 else 1)
-    trees = _grow_in_batches(grower, monitor.n_rounds, batch, seed, out_of_bag, peers)
-    for m, (grown, rows, leaf) in enumerate(trees, start=1):
+    numbers = range(first, monitor.n_rounds)
+    trees = _grow_in_batches(grower, numbers, batch, seed, out_of_bag, peers)
+    for m, (grown, rows, leaf) in enumerate(trees, start=first + 1):
         tree = tree_of(grown)
         ensemble.append(tree)
         evals = _oob_evals(oob, oob.add(tree.value, rows, leaf), oob_metrics) if out_of_bag else {}
@@ -238,15 +271,22 @@ def grow_forest(
         if stop:
             break
     ensemble.truncate(monitor.best_round)
-    division = None
+    undivided = GrownTrees(list(ensemble.trees), best)
+    _divide(ensemble, loss, train.y)
+    return undivided
+
+
+def _divide(ensemble: Ensemble, loss: Loss, y: npt.NDArray[Any]) -> None:
+    """Divide the values of trees by the number of trees."""
+    n_trees, division = len(ensemble.trees), None
     if loss.degree is not None:
-        division = ExactDivision.of(len(ensemble.trees), float(train.y.min()), float(train.y.max()))
+        # The trees of an earlier fit may have seen other targets.
+        ends = [y, *(tree.value for tree in ensemble.trees)]
+        low, high = min(float(v.min()) for v in ends), max(float(v.max()) for v in ends)
+        division = ExactDivision.of(n_trees, low, high)
     for i, tree in enumerate(ensemble.trees):
-        value = (
-            tree.value / len(ensemble.trees) if division is None else division.divide(tree.value)
-        )
+        value = tree.value / n_trees if division is None else division.divide(tree.value)
         ensemble.trees[i] = tree.with_values(value)
-    return best
 
 
 def _values(own: MeasuredRows, loss: Loss, score: npt.NDArray[np.float64]) -> dict[str, float]:
@@ -267,15 +307,15 @@ def _oob_evals(oob: OutOfBag, mean: float | None, metrics: Any) -> dict[str, dic
 
 
 def _grow_in_batches(
-    grower: ForestGrower, n: int, batch: int, seed: int, out_of_bag: bool, peers: Peers
+    grower: ForestGrower, numbers: range, batch: int, seed: int, out_of_bag: bool, peers: Peers
 ) -> Iterator[tuple[GrownTree, npt.NDArray[np.uint32], npt.NDArray[np.int32]]]:
     """Yield each tree, its out-of-bag rows and their leaves, in the order of the trees.
 
     The ranks divide the trees of a batch in proportion to their threads.
     """
     shares = np.cumsum([0, *peers.gather(batch)])
-    for first in range(0, n, int(shares[-1])):
-        number = min(int(shares[-1]), n - first)
+    for first in numbers[:: int(shares[-1])]:
+        number = min(int(shares[-1]), numbers.stop - first)
         begin, end = (first + number * shares[peers.rank :][:2] // shares[-1]).tolist()
         own = grower.grow(seed, begin, end - begin, out_of_bag) if end > begin else []
         for trees in peers.gather(own):

@@ -7,6 +7,7 @@ from typing import Any
 from stagewise import estimators
 from stagewise.dask.estimators import ClusterClassifierMixin, ClusterMixin
 from stagewise.dask.forest_fit import ForestFit
+from stagewise.errors import InvalidParameterError
 from stagewise.training.reading.training_data import FitArguments
 
 __all__ = [
@@ -23,9 +24,14 @@ class _ForestMixin(ClusterMixin):
     _training_class = ForestFit
 
     def _refuse_unsupported(self: Any, *, has_validation: bool) -> None:
-        """Raise if parameters cannot be combined; a cluster supports all that one machine does."""
-        held = True if has_validation else None
-        self._check_arguments(self._parameters(), FitArguments(None, None, X_val=held))
+        """Raise if parameters cannot be combined, or are not supported on a cluster."""
+        held, params = True if has_validation else None, self._parameters()
+        self._check_arguments(params, FitArguments(None, None, X_val=held))
+        if params["warm_start"]:
+            raise InvalidParameterError(
+                "A cluster cannot train with warm_start=True yet. Change the parameter, or fit "
+                f"stagewise.{type(self).__name__} to a table in memory."
+            )
 
 
 class ExtraTreesClassifier(_ForestMixin, ClusterClassifierMixin, estimators.ExtraTreesClassifier):  # type: ignore[misc]

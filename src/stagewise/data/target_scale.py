@@ -203,12 +203,26 @@ class TargetScales:
         The standard deviation of the scaled targets.
     unit : float
         The unit of parameters, scaled: a standard deviation of every target.
+    shared : bool
+        Whether all targets have the same scale, a power of two.
     """
 
     offset: Vector
     scale: Vector
     spread: float = 1.0
     unit: float = 1.0
+    shared: bool = False
+
+    @classmethod
+    def learn_exact(cls, y: Vector, weight: Vector | None = None) -> TargetScales:
+        """Return one scale for all columns, and offsets as of `TargetScale.learn_exact`.
+
+        The targets keep their ratios, so that a sum of their squared errors is the one of y.
+        """
+        each = [TargetScale.learn_exact(np.ascontiguousarray(column), weight) for column in y.T]
+        varied = [one.scale for one, column in zip(each, y.T, strict=True) if np.ptp(column) > 0]
+        scale = np.full(len(each), max(varied, default=1.0))
+        return cls(np.array([one.offset for one in each]), scale, shared=True)
 
     @classmethod
     def learn(cls, y: Vector, weight: Vector | None = None) -> TargetScales:
@@ -239,8 +253,11 @@ class TargetScales:
         return z
 
     def loss_unit(self, degree: int) -> float:
-        """Return 1: a mean over targets of different units has no unit of its own."""
-        return 1.0
+        """Return 1: a mean over targets of different units has no unit of its own.
+
+        With one scale for all targets, the factor of `TargetScale.loss_unit`.
+        """
+        return TargetScale(0.0, float(self.scale[0])).loss_unit(degree) if self.shared else 1.0
 
 
 def _scale(values: Vector, power: int, out: Vector) -> None:

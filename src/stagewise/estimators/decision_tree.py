@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy.typing as npt
 
+from stagewise.estimators.bases.averages import CLASS_CRITERION, NUMBER_CRITERION
 from stagewise.estimators.bases.classifier import ClassifierPredictions
 from stagewise.estimators.bases.regressor import RegressorPredictions
 from stagewise.estimators.bases.tree import TREE_RULES, BaseDecisionTree
-from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
+from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, SquaredError
 from stagewise.validation.parameters import suggests_names
-from stagewise.validation.rules import OneOf
 
 __all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
 
@@ -27,9 +27,9 @@ class DecisionTreeClassifier(ClassifierPredictions, BaseDecisionTree):
 
     Parameters
     ----------
-    criterion : {"gini", "entropy", "misclassification"}, default="gini"
-        The impurity that a split lowers: Σ p_k (1 - p_k), -Σ p_k log p_k (in nats), or
-        1 - max p_k.
+    criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
+        The impurity that a split lowers: Σ p_k (1 - p_k), -Σ p_k log p_k in nats (both "entropy"
+        and "log_loss"), or 1 - max p_k.
     grow_policy : {"best_first", "depth_wise"}, default="best_first"
         Which leaf is split next: the one with the largest gain, or those of the smallest depth. It
         matters only with `max_leaf_nodes` and with pruning="early_stopping".
@@ -39,9 +39,17 @@ class DecisionTreeClassifier(ClassifierPredictions, BaseDecisionTree):
     min_samples_leaf : float, default=1
         The smallest number of rows in a leaf; with weights, the smallest sum of weights, exactly.
         With 1, one row is enough, if it has a thousandth of the mean weight.
+    min_samples_split : float, default=2
+        The smallest number of rows, or sum of weights, of a node that is split. With 2, any two
+        rows are enough.
+    min_weight_fraction_leaf : float, default=0.0
+        The smallest weight of a leaf, as a fraction of the weight of all rows.
     min_impurity_decrease : float, default=0.0
         A split must lower the impurity of the whole tree by more than this:
         N_t / N · (i(t) - N_L / N_t · i(t_L) - N_R / N_t · i(t_R)).
+    monotonic_cst : dict or list of {-1, 0, 1}, or None, default=None
+        By name or for each feature: 1, the probability of the second class does not decrease when
+        the feature increases; -1, it does not increase; 0, no constraint. Only for two classes.
     max_features : {"sqrt", "log2", "third"}, int, float or None, default=None
         The features that are drawn for every node: a number, a fraction (float), √p, log₂ p, p/3,
         or None for all. If none of them splits the node, others are drawn.
@@ -101,9 +109,7 @@ classes_
     True
     """
 
-    _rules = MappingProxyType(
-        {**TREE_RULES, "criterion": OneOf(("gini", "entropy", "misclassification"))}
-    )
+    _rules = MappingProxyType({**TREE_RULES, "criterion": CLASS_CRITERION})
 
     @suggests_names
     def __init__(
@@ -114,7 +120,10 @@ classes_
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: float = 1,
+        min_samples_split: float = 2,
+        min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        monotonic_cst: Any = None,
         max_features: Any = None,
         split: Any = "exact",
         pruning: str | None = None,
@@ -138,7 +147,10 @@ classes_
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
+        self.min_samples_split = min_samples_split
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.monotonic_cst = monotonic_cst
         self.max_features = max_features
         self.split = split
         self.pruning = pruning
@@ -172,9 +184,11 @@ class DecisionTreeRegressor(RegressorPredictions, BaseDecisionTree):
 
     Parameters
     ----------
-    criterion : {"squared_error", "absolute_error"}, default="squared_error"
-        The impurity that a split lowers: the variance, or the mean absolute deviation from the
-        median. The value of a leaf is the mean, or the median.
+    criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
+        The impurity that a split lowers: the variance, the mean absolute deviation from the median,
+        or half of the Poisson deviance, for targets that are not negative. The value of a leaf is
+        the mean; with "absolute_error", the median. Of several targets, the mean of the impurities
+        (not with "absolute_error").
     grow_policy : {"best_first", "depth_wise"}, default="best_first"
         Which leaf is split next: the one with the largest gain, or those of the smallest depth. It
         matters only with `max_leaf_nodes` and with pruning="early_stopping".
@@ -184,9 +198,17 @@ class DecisionTreeRegressor(RegressorPredictions, BaseDecisionTree):
     min_samples_leaf : float, default=1
         The smallest number of rows in a leaf; with weights, the smallest sum of weights, exactly.
         With 1, one row is enough, if it has a thousandth of the mean weight.
+    min_samples_split : float, default=2
+        The smallest number of rows, or sum of weights, of a node that is split. With 2, any two
+        rows are enough.
+    min_weight_fraction_leaf : float, default=0.0
+        The smallest weight of a leaf, as a fraction of the weight of all rows.
     min_impurity_decrease : float, default=0.0
         A split must lower the impurity of the whole tree by more than this:
         N_t / N · (i(t) - N_L / N_t · i(t_L) - N_R / N_t · i(t_R)).
+    monotonic_cst : dict or list of {-1, 0, 1}, or None, default=None
+        By name or for each feature: 1, predictions do not decrease when the feature increases; -1,
+        they do not increase; 0, no constraint. Only for one target.
     max_features : {"sqrt", "log2", "third"}, int, float or None, default=None
         The features that are drawn for every node: a number, a fraction (float), √p, log₂ p, p/3,
         or None for all. If none of them splits the node, others are drawn.
@@ -243,9 +265,8 @@ class DecisionTreeRegressor(RegressorPredictions, BaseDecisionTree):
     5
     """
 
-    _rules = MappingProxyType(
-        {**TREE_RULES, "criterion": OneOf(("squared_error", "absolute_error"))}
-    )
+    _several_targets = True
+    _rules = MappingProxyType({**TREE_RULES, "criterion": NUMBER_CRITERION})
 
     @suggests_names
     def __init__(
@@ -256,7 +277,10 @@ class DecisionTreeRegressor(RegressorPredictions, BaseDecisionTree):
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: float = 1,
+        min_samples_split: float = 2,
+        min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        monotonic_cst: Any = None,
         max_features: Any = None,
         split: Any = "exact",
         pruning: str | None = None,
@@ -279,7 +303,10 @@ class DecisionTreeRegressor(RegressorPredictions, BaseDecisionTree):
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
+        self.min_samples_split = min_samples_split
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.monotonic_cst = monotonic_cst
         self.max_features = max_features
         self.split = split
         self.pruning = pruning
@@ -298,4 +325,4 @@ class DecisionTreeRegressor(RegressorPredictions, BaseDecisionTree):
         self.n_jobs = n_jobs
 
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
-        return REGRESSION_LOSSES[self.criterion]()
+        return AbsoluteError() if self.criterion == "absolute_error" else SquaredError()

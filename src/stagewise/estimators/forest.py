@@ -8,11 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from stagewise.estimators.bases.forest import (
-    BaseForest,
-    ForestClassifierMixin,
-    ForestRegressorMixin,
-)
+from stagewise.estimators.bases.forest import BaseForest
+from stagewise.estimators.bases.forest_tasks import ForestClassifierMixin, ForestRegressorMixin
 from stagewise.estimators.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from stagewise.validation.parameters import suggests_names
 
@@ -32,8 +29,9 @@ class RandomForestClassifier(ForestClassifierMixin, BaseForest):
     ----------
     n_estimators : int, default=100
         M, the largest number of trees.
-    criterion : {"gini", "entropy", "misclassification"}, default="gini"
-        The impurity that a split lowers: Σ p_k (1 - p_k), -Σ p_k log p_k, or 1 - max p_k.
+    criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
+        The impurity that a split lowers: Σ p_k (1 - p_k), -Σ p_k log p_k (both "entropy" and
+        "log_loss"), or 1 - max p_k.
     max_features : {"sqrt", "log2", "third"}, int, float or None, default="sqrt"
         The features that are drawn for every node: a number, a fraction (float), √p, log₂ p, p/3,
         or None for all. If none of them splits the node, others are drawn.
@@ -44,15 +42,24 @@ class RandomForestClassifier(ForestClassifierMixin, BaseForest):
         The smallest number of rows in a leaf, counted as often as they were drawn; with weights,
         the smallest sum of weights, exactly. With 1, one row is enough, if it has a thousandth of
         the mean weight.
+    min_samples_split : float, default=2
+        The smallest number of rows, or sum of weights, of a node that is split. With 2, any two
+        rows are enough.
+    min_weight_fraction_leaf : float, default=0.0
+        The smallest weight of a leaf, as a fraction of the weight of the bag.
     min_impurity_decrease : float, default=0.0
         A split must lower the impurity of the whole tree by more than this:
         N_t / N · (i(t) - N_L / N_t · i(t_L) - N_R / N_t · i(t_R)).
+    monotonic_cst : dict or list of {-1, 0, 1}, or None, default=None
+        By name or for each feature: 1, the probability of the second class does not decrease when
+        the feature increases; -1, it does not increase; 0, no constraint. Only for two classes.
     bootstrap : bool, default=True
         True: each tree draws every row a Poisson number of times, `max_samples` in the mean (Oza &
         Russell 2001); a row that was drawn twice counts twice. False: each row with probability
         `max_samples`, once.
-    max_samples : float, default=1.0
-        The expected number of draws of a tree, as a fraction of the rows.
+    max_samples : float, int or None, default=1.0
+        The expected number of draws of a tree: a fraction of the rows (float), or a number of rows
+        (int). None: 1.0.
     split : {"histogram", "exact"}, default="histogram"
         Search splits between at most `max_bins` bins of values, or between all values.
     max_bins : int, default=4095
@@ -70,8 +77,15 @@ class RandomForestClassifier(ForestClassifierMixin, BaseForest):
         The metrics that are measured after every tree on the out-of-bag rows, X_val and the sets of
         `eval_set`. The first one, such as "accuracy", replaces the loss for early stopping; see
         `GradientBoostingRegressor`.
+    warm_start : bool, default=False
+        Continue the forest of an earlier `fit` up to `n_estimators` trees. With the same rows and
+        parameters the forest is the same as one fit of all trees; after loading it from a file, up
+        to rounding.
+    class_weight : dict, "balanced", "balanced_subsample" or None, default=None
+        The factor of the weights of the rows of each class. "balanced": all classes have the same
+        sum of weights; "balanced_subsample": they have it in the bag of every tree.
     missing_values, categorical_features, handle_unknown, time_limit, random_state, n_jobs, \
-verbose, callbacks, class_weight
+verbose, callbacks
         As in `GradientBoostingClassifier`.
 
     Attributes
@@ -115,9 +129,12 @@ classes_
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: float = 1,
+        min_samples_split: float = 2,
+        min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        monotonic_cst: Any = None,
         bootstrap: bool = True,
-        max_samples: float = 1.0,
+        max_samples: float | int | None = 1.0,
         split: str = "histogram",
         max_bins: int = 4095,
         missing_values: Any = None,
@@ -129,6 +146,7 @@ classes_
         tol: float = 0.0,
         eval_metric: Any = None,
         time_limit: float | None = None,
+        warm_start: bool = False,
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -141,7 +159,10 @@ classes_
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
+        self.min_samples_split = min_samples_split
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.monotonic_cst = monotonic_cst
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.split = split
@@ -155,6 +176,7 @@ classes_
         self.tol = tol
         self.eval_metric = eval_metric
         self.time_limit = time_limit
+        self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -175,9 +197,11 @@ class RandomForestRegressor(ForestRegressorMixin, BaseForest):
     ----------
     n_estimators : int, default=100
         M, the largest number of trees.
-    criterion : {"squared_error", "absolute_error"}, default="squared_error"
-        The impurity that a split lowers: the variance, or the mean absolute deviation from the
-        median. The value of a leaf is the mean, or the median.
+    criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
+        The impurity that a split lowers: the variance, the mean absolute deviation from the median,
+        or half of the Poisson deviance, for targets that are not negative. The value of a leaf is
+        the mean; with "absolute_error", the median. Of several targets, the mean of the impurities
+        (not with "absolute_error").
     max_features : {"sqrt", "log2", "third"}, int, float or None, default="third"
         The features that are drawn for every node: a number, a fraction (float), √p, log₂ p, p/3,
         or None for all. If none of them splits the node, others are drawn.
@@ -188,15 +212,24 @@ class RandomForestRegressor(ForestRegressorMixin, BaseForest):
         The smallest number of rows in a leaf, counted as often as they were drawn; with weights,
         the smallest sum of weights, exactly. With 1, one row is enough, if it has a thousandth of
         the mean weight.
+    min_samples_split : float, default=2
+        The smallest number of rows, or sum of weights, of a node that is split. With 2, any two
+        rows are enough.
+    min_weight_fraction_leaf : float, default=0.0
+        The smallest weight of a leaf, as a fraction of the weight of the bag.
     min_impurity_decrease : float, default=0.0
         A split must lower the impurity of the whole tree by more than this:
         N_t / N · (i(t) - N_L / N_t · i(t_L) - N_R / N_t · i(t_R)).
+    monotonic_cst : dict or list of {-1, 0, 1}, or None, default=None
+        By name or for each feature: 1, predictions do not decrease when the feature increases; -1,
+        they do not increase; 0, no constraint. Only for one target.
     bootstrap : bool, default=True
         True: each tree draws every row a Poisson number of times, `max_samples` in the mean (Oza &
         Russell 2001); a row that was drawn twice counts twice. False: each row with probability
         `max_samples`, once.
-    max_samples : float, default=1.0
-        The expected number of draws of a tree, as a fraction of the rows.
+    max_samples : float, int or None, default=1.0
+        The expected number of draws of a tree: a fraction of the rows (float), or a number of rows
+        (int). None: 1.0.
     split : {"histogram", "exact"}, default="histogram"
         Search splits between at most `max_bins` bins of values, or between all values.
     max_bins : int, default=4095
@@ -214,6 +247,10 @@ class RandomForestRegressor(ForestRegressorMixin, BaseForest):
         The metrics that are measured after every tree on the out-of-bag rows, X_val and the sets of
         `eval_set`. The first one, such as "mae", replaces the loss for early stopping; see
         `GradientBoostingRegressor`.
+    warm_start : bool, default=False
+        Continue the forest of an earlier `fit` up to `n_estimators` trees. With the same rows and
+        parameters the forest is the same as one fit of all trees; after loading it from a file, up
+        to rounding.
     missing_values, categorical_features, handle_unknown, time_limit, random_state, n_jobs, \
 verbose, callbacks
         As in `GradientBoostingRegressor`.
@@ -255,9 +292,12 @@ verbose, callbacks
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: float = 1,
+        min_samples_split: float = 2,
+        min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
+        monotonic_cst: Any = None,
         bootstrap: bool = True,
-        max_samples: float = 1.0,
+        max_samples: float | int | None = 1.0,
         split: str = "histogram",
         max_bins: int = 4095,
         missing_values: Any = None,
@@ -269,6 +309,7 @@ verbose, callbacks
         tol: float = 0.0,
         eval_metric: Any = None,
         time_limit: float | None = None,
+        warm_start: bool = False,
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -280,7 +321,10 @@ verbose, callbacks
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
+        self.min_samples_split = min_samples_split
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
+        self.monotonic_cst = monotonic_cst
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.split = split
@@ -294,6 +338,7 @@ verbose, callbacks
         self.tol = tol
         self.eval_metric = eval_metric
         self.time_limit = time_limit
+        self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

@@ -202,7 +202,9 @@ def value_units(estimator: Any, known: Model, place: int) -> Units:
     if is_average(estimator):
         times = len(ensemble.trees)
         if classes is None:
-            return Units("numbers", ("",), times, offset, scale)
+            n = ensemble.n_outputs
+            names = known.targets or (("",) if n == 1 else tuple(f"y{k}" for k in range(n)))
+            return Units("numbers", names, times, offset, scale)
         if ensemble.outputs_per_tree == 1:  # the value is P(second class) - P(first class)
             return Units("shares", classes, times, np.full(2, 0.5), np.array([-0.5, 0.5]))
         return Units("shares", classes, times, np.zeros(len(classes)), np.ones(len(classes)))

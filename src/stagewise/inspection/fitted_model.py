@@ -172,9 +172,13 @@ class FittedModel:
             return model.gain_unit
         if model.classes is not None:
             return 1.0
+        scale = float(np.max(model.scale))
         if model.loss == "absolute_error":
-            return float(model.scale)
-        return 2.0 * model.gain_unit  # the loss is half of the squared error
+            return scale
+        if getattr(self.estimator, "criterion", "") == "poisson":
+            return 1.0
+        with np.errstate(over="ignore", under="ignore"):
+            return float(2.0 * np.float64(scale) ** 2)  # the loss is half of the squared error
 
     # ---- rows ----------------------------------------------------------------------------------
 

@@ -33,6 +33,8 @@ class HistogramTree:
         The largest number of leaves, and the largest depth; None: no limit.
     min_samples_leaf : float
         The least sum of weights of a leaf, computed exactly; 1: one row is enough (`ANY_ROW`).
+    min_samples_split : float
+        The least sum of weights of a node that is split; 2: any two rows.
     min_hessian : float
         The least sum of hessians of a leaf.
     l1, l2, min_gain, max_step : float
@@ -42,7 +44,7 @@ class HistogramTree:
         max W_k, Σ W_k² / W or Σ W_k log W_k - W log W; see `votes` of `stagewise.boosting.steps`.
         The gain of a split is W times the decrease of the impurity (Breiman et al. 1984, section
         4.3). Other trees are split by the loss. Forests and single trees, which are grown from a
-        target, also have "absolute_error": regression trees of medians.
+        target, also have "absolute_error", regression trees of medians, and "poisson".
     grow_policy : {"best_first", "depth_wise", "symmetric"}
         Split the leaf with the largest gain next; or all leaves of one depth before those of the
         next; or all leaves of one depth by the same split, the one with the largest sum of gains.
@@ -95,6 +97,7 @@ class HistogramTree:
     max_leaf_nodes: int | None = 31
     max_depth: int | None = None
     min_samples_leaf: float = 20.0
+    min_samples_split: float = 2.0
     min_hessian: float = 1e-3
     l1: float = 0.0
     l2: float = 1.0
@@ -155,6 +158,7 @@ def native_rules(
         "max_leaves": tree.max_leaf_nodes or 0,
         "max_depth": tree.max_depth or 0,
         "min_samples_leaf": tree.min_samples_leaf if tree.min_samples_leaf > 1 else ANY_ROW,
+        "min_samples_split": tree.min_samples_split if tree.min_samples_split > 2 else 0.0,
         **_native_shares(tree, table.n_features),
         "forced_splits": [
             (f, table.bin_below(f, t), *sides) for f, t, *sides in tree.forced_splits

@@ -69,11 +69,12 @@ IN_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "auto": ("loss", "quality"),
         "forest": (
             *("n_estimators", "criterion", "max_features", "max_depth", "max_leaf_nodes"),
-            *("min_samples_leaf", "min_impurity_decrease", "bootstrap", "max_samples", "split"),
-            "early_stopping",
+            *("min_samples_leaf", "min_samples_split", "min_weight_fraction_leaf"),
+            *("min_impurity_decrease", "bootstrap", "max_samples", "split", "early_stopping"),
         ),
         "tree": (
             *("criterion", "grow_policy", "max_depth", "max_leaf_nodes", "min_samples_leaf"),
+            *("min_samples_split", "min_weight_fraction_leaf"),
             *("min_impurity_decrease", "max_features", "split", "split__method"),
             *("split__random_thresholds", "pruning", "ccp_alpha", "validation_fraction"),
         ),
@@ -238,21 +239,24 @@ def describe_forest(spec: ForestSpec, criterion: str, *, by_validation_rows: boo
     by_validation_rows : bool
         Whether only X_val can stop the fit.
     """
-    share = spec.max_samples
-    if spec.bootstrap:
-        rows = f"bootstrap of {share:g} of the rows" if share < 1 else "bootstrap"
+    share = spec.bag.max_samples
+    whole = share == 1.0 and isinstance(share, float)
+    some = f"{share:g} of the rows" if isinstance(share, float) else f"{share} rows"
+    if spec.bag.bootstrap:
+        rows = "bootstrap" if whole else f"bootstrap of {some}"
     else:
-        rows = f"{share:g} of the rows" if share < 1 else "all rows"
+        rows = "all rows" if whole else some
+    rows += ", classes balanced in each bag" if spec.bag.balanced else ""
     stopped = " at most, early stopping by out-of-bag rows" if spec.stops_by_bags else ""
     stopped = " at most, early stopping by X_val" if by_validation_rows else stopped
-    tree = ", ".join(_tree_kind(spec.tree, spec.split))
+    tree = ", ".join(_tree_kind(spec))
     n_trees = spec.stopping.n_estimators
     return f"{criterion} x trees ({tree}) x {rows} x average of {n_trees} trees{stopped}"
 
 
 def describe_tree(spec: SingleTreeSpec, criterion: str) -> str:
     """Return criterion x tree x rows x pruning."""
-    tree = ", ".join([spec.tree.grow_policy.replace("_", "-"), *_tree_kind(spec.tree, spec.split)])
+    tree = ", ".join([spec.tree.grow_policy.replace("_", "-"), *_tree_kind(spec)])
     alpha = f", α={spec.ccp_alpha}" if spec.pruning == "cost_complexity" else ""
     pruned = "unpruned" if spec.pruning is None else spec.pruning.replace("_", " ") + alpha
     rows = describe_rows("all rows", spec.hold_out)
@@ -264,15 +268,19 @@ def _size(tree: HistogramTree) -> list[str]:
     return size + ([f"depth at most {tree.max_depth}"] if tree.max_depth else [])
 
 
-def _tree_kind(tree: HistogramTree, split: str) -> list[str]:
+def _tree_kind(spec: ForestSpec | SingleTreeSpec) -> list[str]:
     """Return the rules of the trees of a forest, or of a single tree."""
-    limits = _size(tree)
-    least = tree.min_samples_leaf
+    tree, limits = spec.tree, _size(spec.tree)
+    least, split = tree.min_samples_leaf, tree.min_samples_split
     limits += [f"at least {least:g} rows per leaf"] if least > 1 else []
+    limits += [f"splits of at least {split:g} rows"] if split > 2 else []
+    share = spec.bag.min_weight_fraction_leaf
+    limits += [f"at least {share:g} of the weight per leaf"] if share > 0 else []
     limits += [f"impurity lowered by {tree.min_gain:g}"] if tree.min_gain > 0 else []
     return [
-        f"{split} splits",
+        f"{spec.split} splits",
         *(["random thresholds"] if tree.random_thresholds else []),
+        *(["monotone"] if spec.monotonic_cst is not None else []),
         *_drawn_features(tree),
         *(limits or ["grown until pure"]),
     ]

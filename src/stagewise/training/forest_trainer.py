@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagewise._native import Bins, ForestGrower
-from stagewise.boosting.forest_loop import Average, grow_forest
+from stagewise.boosting.forest_loop import GrownTrees, grow_forest
 from stagewise.boosting.loop import EncodedRows, MeasuredRows
 from stagewise.boosting.monitor import OUT_OF_BAG
 from stagewise.errors import ModelFormatError
@@ -16,6 +16,7 @@ from stagewise.learners.histogram_tree import HistogramTree, feature_share, nati
 from stagewise.losses import BinarySquaredError, Loss
 from stagewise.model.model import Model
 from stagewise.training.bound_metrics import bind_metrics
+from stagewise.training.feature_rules import FeatureRules
 from stagewise.training.fit_report import warn_if_constant
 from stagewise.training.preparation import (
     Encode,
@@ -32,13 +33,18 @@ from stagewise.training.reading.eval_sets import WatchedRows
 from stagewise.training.reading.row_set import RowSet
 from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.results import ForestResult
-from stagewise.training.specs import FitContext, ForestSpec
+from stagewise.training.specs import BagSpec, FitContext, ForestSpec, SingleTreeSpec
 
 __all__ = ["bind_tree", "check_averages", "forest_grower", "train_forest"]
 
 
 def train_forest(
-    spec: ForestSpec, loss: Loss, data: TrainingData, context: FitContext
+    spec: ForestSpec,
+    loss: Loss,
+    data: TrainingData,
+    context: FitContext,
+    previous: Model | None = None,
+    earlier: GrownTrees | None = None,
 ) -> ForestResult:
     """Fit a forest.
 
@@ -52,14 +58,18 @@ def train_forest(
         The rows.
     context : FitContext
         Threads, seed, start time, and the ranks that share the work; all of them have all rows.
+    previous, earlier : Model and GrownTrees, or None
+        The forest that is continued, and its trees.
     """
     check_targets(loss, data)
     train, features = data.train, data.features
-    scale = exact_scale(loss, train)
+    scale = exact_scale(loss, train, spec.tree.criterion, previous)
     y = scale_target(loss, scale, train.y)
     table = train.table()
     bins, encode = encode_bins([table], train.weight, features, spec.split, spec.max_bins, context)
-    constant, missing = warn_if_constant(bins[0], features, train.y, data.classes)
+    constant, missing = warn_if_constant(
+        bins[0], features, train.y, data.classes, warns=previous is None
+    )
     ensemble = new_ensemble(features, np.zeros(loss.n_outputs), joint=loss.n_outputs > 1)
     zeros = np.zeros((len(y), loss.n_outputs))
     rows = EncodedRows(bins, y, train.weight, zeros, table)
@@ -80,17 +90,17 @@ def train_forest(
         scale,
         context,
         stops_early=data.valid is not None or spec.stops_by_bags,
+        previous=previous,
         decides=OUT_OF_BAG if data.valid is None else data.valid_name,
         metrics=oob_metrics,
     )
-    oob_average: Average | None = None
+    monitor.last_round = 0 if earlier is None else len(earlier.trees)
+    grown: GrownTrees | None = None
     try:
         if not data.one_class:
-            tree = bind_tree(spec.tree, features, rows, loss, scale)
-            oob_average = grow_forest(
-                forest_grower(
-                    tree, rows, bins[0], loss, data, context, spec.bootstrap, spec.max_samples
-                ),
+            tree = bind_tree(spec, features, rows, loss, scale)
+            grown = grow_forest(
+                forest_grower(tree, spec.bag, rows, bins[0], loss, data, context),
                 ensemble,
                 loss,
                 rows,
@@ -101,6 +111,7 @@ def train_forest(
                 out_of_bag=spec.out_of_bag,
                 peers=context.peers,
                 oob_metrics=oob_metrics,
+                earlier=earlier,
             )
     finally:
         monitor.close()
@@ -112,7 +123,7 @@ def train_forest(
         constant,
         missing,
         evals=monitor.evals,
-        oob_average=oob_average,
+        grown=grown,
         used_validation_rows=data.valid is not None,
     )
 
@@ -125,50 +136,62 @@ def _encode_rows(rows: RowSet, encode: Encode, loss: Loss, scale: Scale) -> Enco
 
 def forest_grower(
     tree: HistogramTree,
+    bag: BagSpec,
     rows: EncodedRows,
     bins: Bins,
     loss: Loss,
     data: TrainingData,
     context: FitContext,
-    bootstrap: bool,
-    max_samples: float,
 ) -> ForestGrower:
     """Return the native grower of independent trees.
 
     By the Gini index, two classes are the numbers -1 and 1; other classes are counted.
     """
     classes = data.classes
-    by_class = classes is not None and not (
-        isinstance(loss, BinarySquaredError) and tree.criterion == "gini"
-    )
-    target = None if by_class else np.asarray(loss.target(rows.y, 0), dtype=np.float64)
+    as_numbers = isinstance(loss, BinarySquaredError) and tree.criterion == "gini"
+    by_class = classes is not None and (bag.balanced or not as_numbers)
+    n_targets = 1 if rows.y.ndim == 1 else rows.y.shape[1]
+    target = None
+    if not by_class:
+        target = rows.y.ravel() if n_targets > 1 else loss.target(rows.y, 0)
+        target = np.asarray(target, dtype=np.float64)
     return ForestGrower(
         context.workers,
         bins,
         rows.weight,
         target,
         rows.y if by_class else None,
-        len(classes) if by_class and classes is not None else 0,
+        [len(classes)] if by_class and classes is not None else [],
+        n_targets,
         native_rules(tree, bins, hessian_bound=1.0, hessian_is_weight=not by_class),
-        bootstrap,
-        max_samples,
+        bag.bootstrap,
+        bag.share(len(rows.y)),
+        bag.balanced,
+        bag.min_weight_fraction_leaf,
     )
 
 
 def bind_tree(
-    tree: HistogramTree, features: Any, rows: EncodedRows, loss: Loss, scale: Scale
+    spec: ForestSpec | SingleTreeSpec,
+    features: Any,
+    rows: EncodedRows,
+    loss: Loss,
+    scale: Scale,
 ) -> HistogramTree:
     """Return the rules of a tree for these features, with a gain in the units of the native core.
 
     There a gain is the decrease of the impurity times the weight of all rows: in units of the
     scaled target, and half of it for squared error.
     """
-    degree = loss.degree
-    min_gain = tree.min_gain * rows.total_weight * (0.5 if degree == 2 else 1.0)
-    for _ in range(degree or 0):  # a power of a huge scale is an OverflowError, this is not
-        min_gain /= float(scale.scale)
+    tree = spec.tree
+    squared = loss.degree == 2 and tree.criterion != "poisson"
+    min_gain = tree.min_gain * rows.total_weight * (0.5 if squared else 1.0)
+    for _ in range(loss.degree or 0):  # a power of a huge scale is an OverflowError, this is not
+        min_gain /= float(np.max(scale.scale))
     share = feature_share(tree.max_features, features.n)
-    return replace(tree, min_gain=min_gain, max_features=share)
+    directed = FeatureRules(spec.monotonic_cst).of(features, tree).get("monotone", ())
+    monotone = directed if any(directed) else ()
+    return replace(tree, min_gain=min_gain, max_features=share, monotone=monotone)
 
 
 def check_averages(model: Model, name: str) -> None:
@@ -181,5 +204,5 @@ def check_averages(model: Model, name: str) -> None:
     largest = max((float(np.abs(tree.value).max()) for tree in ensemble.trees), default=0.0)
     with np.errstate(over="ignore"):
         reached = np.abs(model.offset) + model.scale * len(ensemble.trees) * largest
-    if not np.isfinite(reached):
+    if not np.isfinite(reached).all():
         raise ModelFormatError("a leaf has a value that is beyond the range of a float64.")

@@ -133,11 +133,26 @@ def given_base(recipe: Recipe, loss: Loss, *, of_all_rows: bool) -> Vector | Non
     return np.zeros(loss.n_outputs) if is_mean else None
 
 
-def exact_scale(loss: Loss, train: RowSet) -> Scale:
-    """Return a scale that is undone without rounding: a mean of targets stays in their range."""
+def exact_scale(loss: Loss, train: RowSet, criterion: str, previous: Model | None = None) -> Scale:
+    """Return a scale that is undone without rounding: a mean of targets stays in their range.
+
+    The Poisson deviance is one of targets as they are. A fit that continues a model has its scale.
+    """
     if loss.degree is None:
         return TargetScale(0.0, 1.0, 1.0)
-    return TargetScale.learn_exact(train.y, train.weight)
+    several = train.y.ndim > 1
+    if previous is not None:
+        offset, scale = np.asarray(previous.offset), np.asarray(previous.scale)
+        return (
+            TargetScales(offset, scale, shared=True)
+            if several
+            else TargetScale(float(offset), float(scale))
+        )
+    if criterion == "poisson":
+        k = train.y.shape[1] if several else 1
+        return replace(TargetScales.none(k), shared=True) if several else TargetScale(0.0, 1.0)
+    learn = TargetScales.learn_exact if several else TargetScale.learn_exact
+    return learn(train.y, train.weight)
 
 
 def scale_target(loss: Loss, scale: Scale, y: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.boosting.forest_loop import Average
+from stagewise.boosting.forest_loop import GrownTrees
 from stagewise.boosting.monitor import HELD_OUT
 from stagewise.metrics.choice import LOSS
 from stagewise.model.model import Model
@@ -141,13 +141,14 @@ class ForestResult(FitResult):
 
     Attributes
     ----------
-    oob_average : Average or None
-        The averages of the trees over their out-of-bag rows.
+    grown : GrownTrees or None
+        The trees before the division by their number, and their averages over the out-of-bag rows;
+        None: y has one class.
     used_validation_rows : bool
         Whether the history of losses is that of held-out rows.
     """
 
-    oob_average: Average | None = None
+    grown: GrownTrees | None = None
     used_validation_rows: bool = False
 
     def report(self) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from stagewise.model.terms import TermModel
 from stagewise.training.stored.checkpoint import Checkpoints
 
 __all__ = [
+    "BagSpec",
     "BoostingSpec",
     "FitContext",
     "ForestSpec",
@@ -218,6 +219,39 @@ class BoostingSpec:
 
 
 @dataclass(frozen=True)
+class BagSpec:
+    """The bag of a tree, and what its weights decide.
+
+    Attributes
+    ----------
+    bootstrap : bool
+        Whether each row is drawn a Poisson number of times, rather than once or not at all.
+    max_samples : float or int
+        The expected number of draws: a fraction of the rows, or a number of rows.
+    balanced : bool
+        Whether the classes of every target have equal weights in each bag.
+    min_weight_fraction_leaf : float
+        The least weight of a leaf, as a fraction of that of the bag.
+    """
+
+    bootstrap: bool = False
+    max_samples: float | int = 1.0
+    balanced: bool = False
+    min_weight_fraction_leaf: float = 0.0
+
+    def share(self, n_rows: int) -> float:
+        """Return the expected number of draws as a fraction of the rows."""
+        if isinstance(self.max_samples, float):
+            return self.max_samples
+        if self.max_samples > n_rows:
+            raise ValueError(
+                f"max_samples={self.max_samples} is more than the {n_rows} rows of X; pass fewer "
+                "rows, or a fraction, max_samples=1.0."
+            )
+        return self.max_samples / n_rows
+
+
+@dataclass(frozen=True)
 class ForestSpec:
     """Trees that are grown independently and averaged.
 
@@ -230,8 +264,10 @@ class ForestSpec:
         How thresholds are searched.
     max_bins : int
         The largest number of bins of a feature.
-    bootstrap, max_samples
-        How the bag of a tree is drawn.
+    bag : BagSpec
+        The bag of a tree.
+    monotonic_cst : dict, list or None
+        The directions of features, as the caller passed them.
     out_of_bag : bool
         Whether out-of-bag predictions are kept.
     stops_by_bags : bool
@@ -245,8 +281,8 @@ class ForestSpec:
     tree: HistogramTree
     split: str
     max_bins: int
-    bootstrap: bool
-    max_samples: float
+    bag: BagSpec
+    monotonic_cst: Any
     out_of_bag: bool
     stops_by_bags: bool
     stopping: StoppingSpec
@@ -261,8 +297,8 @@ class SingleTreeSpec:
     ----------
     tree : HistogramTree
         The rules of the tree; `min_gain` as of `ForestSpec`.
-    split, max_bins
-        As of `ForestSpec`.
+    split, max_bins, bag, monotonic_cst
+        As of `ForestSpec`; the bag has all rows.
     pruning : {None, "cost_complexity", "reduced_error", "early_stopping"}
         How the grown tree is pruned.
     ccp_alpha : float or "cv"
@@ -280,6 +316,8 @@ class SingleTreeSpec:
     tree: HistogramTree
     split: str
     max_bins: int
+    bag: BagSpec
+    monotonic_cst: Any
     pruning: str | None
     ccp_alpha: Any
     one_standard_error: bool

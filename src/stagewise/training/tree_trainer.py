@@ -97,7 +97,7 @@ class _TreeTrainer:
         train = self.imputation.fill(data.train, 0)
         valid = None if data.valid is None else self.imputation.fill(data.valid, 1)
         self.data = replace(data, train=train, valid=valid)
-        self.scale = exact_scale(loss, train)
+        self.scale = exact_scale(loss, train, spec.tree.criterion)
 
     def train(self) -> TreeResult:
         """Grow and prune the tree."""
@@ -149,8 +149,8 @@ class _TreeTrainer:
 
     def _grow(self, rows: EncodedRows) -> Tree:
         (bins,) = rows.table
-        tree = bind_tree(self.spec.tree, self.data.features, rows, self.loss, self.scale)
-        grower = forest_grower(tree, rows, bins, self.loss, self.data, self.context, False, 1.0)
+        tree = bind_tree(self.spec, self.data.features, rows, self.loss, self.scale)
+        grower = forest_grower(tree, self.spec.bag, rows, bins, self.loss, self.data, self.context)
         ((grown, _, _),) = grower.grow(self.context.seed, 0, 1, False)
         return self.imputation.set_missing_sides(tree_of(grown))
 

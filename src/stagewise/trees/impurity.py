@@ -60,8 +60,26 @@ def misclassification(predicted: npt.NDArray[np.float64], y: npt.NDArray[Any]) -
 
 
 def squared_error(predicted: npt.NDArray[np.float64], y: npt.NDArray[Any]) -> RowCosts:
-    """Return costs (y - mean)², whose mean is the variance."""
-    return lambda rows, nodes: np.asarray((y[rows] - predicted[nodes]) ** 2)
+    """Return costs (y - mean)², whose mean is the variance; of several targets, their mean."""
+    return lambda rows, nodes: _over_targets((y[rows] - predicted[nodes]) ** 2)
+
+
+def poisson(predicted: npt.NDArray[np.float64], y: npt.NDArray[Any]) -> RowCosts:
+    """Return costs y log(y / mean) - y + mean: half of the Poisson deviance."""
+
+    def costs(rows: Indices, nodes: Indices) -> Vector:
+        own, mean = y[rows], predicted[nodes]
+        ratio = np.divide(own, mean, out=np.ones_like(mean), where=(own > 0) & (mean > 0))
+        # A count above 0 where the mean is 0 has an infinite deviance.
+        log = np.where((own > 0) & (mean <= 0), np.inf, np.log(ratio))
+        return _over_targets(np.where(own > 0, own * log, 0.0) - own + mean)
+
+    return costs
+
+
+def _over_targets(costs: npt.NDArray[np.float64]) -> Vector:
+    """Return the costs of rows: the mean over their targets."""
+    return np.asarray(costs if costs.ndim == 1 else costs.mean(axis=1))
 
 
 def absolute_error(predicted: npt.NDArray[np.float64], y: npt.NDArray[Any]) -> RowCosts:
@@ -73,7 +91,7 @@ IMPURITIES: Mapping[str, Callable[[npt.NDArray[np.float64], npt.NDArray[Any]], R
     MappingProxyType(
         {
             kind.__name__: kind
-            for kind in (gini, entropy, misclassification, squared_error, absolute_error)
+            for kind in (gini, entropy, misclassification, squared_error, poisson, absolute_error)
         }
     )
 )

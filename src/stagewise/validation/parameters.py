@@ -58,6 +58,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "max_leaf_nodes": Number(2, _size, whole=True, or_none=True),
         "max_depth": Number(1, _size, whole=True, or_none=True),
         "min_samples_leaf": rules.least_rows,
+        "min_samples_split": rules.least_split,
+        "min_weight_fraction_leaf": Number(0.0, 0.5),
         "min_hessian": Number(0.0),
         "l1_regularization": Number(0.0),
         "l2_regularization": Number(0.0),

@@ -25,8 +25,10 @@ __all__ = [
     "flag",
     "folds",
     "least_rows",
+    "least_split",
     "metric",
     "missing_values",
+    "row_count",
     "seed",
     "start",
     "stopping",
@@ -114,6 +116,31 @@ def least_rows(value: Any) -> float:
         raise ValueError(
             "a number of rows, at least 1 (with sample_weight: a sum of weights); for a tenth of "
             "the rows, pass len(X) // 10"
+        ) from None
+
+
+def least_split(value: Any) -> float:
+    """Return the least number of rows of a node that is split, as a sum of weights."""
+    try:
+        return float(Number(2.0, 2.0**53)(value))
+    except ValueError:
+        raise ValueError(
+            "a number of rows, at least 2 (with sample_weight: a sum of weights); for a tenth of "
+            "the rows, pass len(X) // 10"
+        ) from None
+
+
+def row_count(value: Any) -> int | float:
+    """Return a number of rows or a fraction of them; None: all of them."""
+    if value is None:
+        return 1.0
+    try:
+        if isinstance(value, (float, np.floating)):
+            return float(Number(0.0, 1.0, open_low=True)(value))
+        return int(Number(1, whole=True)(value))
+    except ValueError:
+        raise ValueError(
+            "a whole number of rows, or a fraction above 0.0 and at most 1.0"
         ) from None
 
 

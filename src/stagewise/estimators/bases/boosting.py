@@ -235,10 +235,6 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         self.n_iter_ = model.ensemble.n_rounds
         self.train_loss_ = model.train_loss
         self.validation_loss_ = model.valid_loss
-        if model.targets is not None:
-            self.target_names_ = np.array(model.targets, dtype=object)
-        elif hasattr(self, "target_names_"):
-            del self.target_names_
 
     @classmethod
     def _from_model(cls, model: Model, params: Mapping[str, Any], notes: Mapping[str, Any]) -> Self:

@@ -5,6 +5,7 @@ No tree depends on another, so the out-of-bag rows of the trees estimate the err
 
 from __future__ import annotations
 
+import hashlib
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,42 +16,44 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix, hstack
 
+from stagewise.boosting.forest_loop import GrownTrees
 from stagewise.errors import InvalidParameterError
+from stagewise.estimators.bases.averages import AverageMixin
 from stagewise.estimators.bases.boosting import check_fit_arguments, check_metric
-from stagewise.estimators.bases.classifier import ClassifierPredictions
 from stagewise.estimators.bases.decision_paths import decision_paths
-from stagewise.estimators.bases.fit_mixin import FitMixin
+from stagewise.estimators.bases.fit_mixin import ANY_CLASSES, FitMixin
 from stagewise.estimators.bases.forest_importance import (
     Bags,
     Importances,
-    impurity_by_class,
     out_of_bag_importances,
 )
 from stagewise.estimators.bases.model_estimator import ModelEstimator
-from stagewise.estimators.bases.r_squared import r_squared
-from stagewise.estimators.bases.regressor import RegressorPredictions
 from stagewise.estimators.bases.report_mixin import ReportMixin
 from stagewise.estimators.bases.scores import ModelScores
 from stagewise.estimators.bases.tree_attributes import TreeAttributes
 from stagewise.estimators.parameters.make_specs import forest_spec
-from stagewise.estimators.parameters.tree_needs import check_sparse, reads_sparse
+from stagewise.estimators.parameters.warm_start import (
+    check_continues,
+    fixed_parameters,
+    model_to_continue,
+)
 from stagewise.learners.histogram_tree import feature_share
-from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, SquaredError
+from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
 from stagewise.options import SplitSearch
 from stagewise.training.describe import describe_forest, other_parameters
-from stagewise.training.forest_trainer import check_averages, train_forest
+from stagewise.training.forest_trainer import train_forest
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import ForestResult
 from stagewise.training.specs import FitContext, ForestSpec, HoldOutSpec
 from stagewise.trees.tree import Tree
 from stagewise.validation.messages import short_repr, warn_caller
-from stagewise.validation.parameters import all_parameters, check_parameter, default_parameters
-from stagewise.validation.rules import Number, OneOf, feature_count, flag
+from stagewise.validation.parameters import all_parameters, default_parameters
+from stagewise.validation.rules import Number, OneOf, feature_count, flag, row_count
 from stagewise.workers import make_workers
 
-__all__ = ["BaseForest", "ForestClassifierMixin", "ForestRegressorMixin", "set_average_tags"]
+__all__ = ["FOREST_RULES", "BaseForest"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -72,15 +75,16 @@ FOREST_RULES = MappingProxyType(
         "bootstrap": flag,
         "split": OneOf(("histogram", "exact")),
         "early_stopping": flag,
+        "max_samples": row_count,
         "oob_score": _flag_or_auto,
     }
 )
 
 
-class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstimator):
+class BaseForest(ReportMixin, AverageMixin, FitMixin, TreeAttributes, ModelScores, ModelEstimator):
     """Base class of forests; see `RandomForestRegressor` for the parameters."""
 
-    _is_average = True
+    _chosen_by_folds = False
     _tree_class: Any
     """The estimator of a single tree."""
     _random_thresholds = False
@@ -97,6 +101,11 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         )
 
     def _check_arguments(self, params: dict[str, Any], arguments: FitArguments) -> None:
+        if params["warm_start"] and params["early_stopping"]:
+            raise InvalidParameterError(
+                "early_stopping=True keeps the best number of trees, so warm_start=True cannot be "
+                "combined with it. Set one of them to False."
+            )
         own = {name: value for name, value in params.items() if name != "early_stopping"}
         check_fit_arguments(own, arguments, type(self).__name__)
         if _needs_validation(params) and arguments.deciding_set(stops_early=True) is None:
@@ -111,8 +120,13 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
     def _check_data(
         self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
     ) -> None:
-        if data.train.is_sparse:
-            check_sparse(params)
+        super()._check_data(params, data, loss, previous)
+        if previous is not None:
+            one = self._make_loss(data.classes)
+            check_continues(previous, self._fixed, params, data, one)
+
+    def _previous_model(self, params: dict[str, Any]) -> Model | None:
+        return model_to_continue(self, params)
 
     def _train(
         self,
@@ -122,11 +136,25 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         context: FitContext,
         previous: Model | None,
     ) -> ForestResult:
-        return train_forest(spec, loss, data, context)
+        if previous is None:
+            return train_forest(spec, loss, data, context)
+        n_trees = len(previous.ensemble.trees)
+        if spec.stopping.n_estimators == n_trees:
+            warn_caller(
+                f"n_estimators={n_trees} is the number of trees of the forest, so warm_start adds "
+                "none. Raise n_estimators."
+            )
+        earlier, target = self.__dict__.get("_grown", (_undivided(previous), ""))
+        if target != _digest(data):  # the averages are those of other rows
+            earlier = replace(earlier, oob_average=None)
+            previous = replace(previous, valid_loss=np.empty(0))
+        return train_forest(spec, loss, data, context, previous, earlier)
 
     def _set_fitted(
         self, result: ForestResult, data: TrainingData, params: dict[str, Any]
     ) -> dict[str, Any]:
+        if params["warm_start"] and result.grown is not None:
+            self._grown = result.grown, _digest(data)
         n = self.n_features_in_
         used = {"max_features": round(feature_share(params["max_features"], n) * n)}
         self._set_evals(result)
@@ -138,7 +166,8 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         """Set the out-of-bag predictions; NaN for rows that are in every bag."""
         for name in ("oob_prediction_", "oob_score_", "oob_loss_"):
             self.__dict__.pop(name, None)
-        average, train = result.oob_average, data.train
+        average = None if result.grown is None else result.grown.oob_average
+        train = data.train
         if average is None or not _keeps_out_of_bag(params):
             return {}
         predicted = self._predict_scores(self.model_, average.scores())
@@ -160,15 +189,9 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         return {"rows_in_every_bag": in_every_bag}
 
     def _adopt(self, model: Model) -> None:
-        self._adopt_columns(model)
-        self.n_iter_ = model.ensemble.n_rounds
-        self.train_loss_ = model.train_loss
-        self.validation_loss_ = model.valid_loss
-
-    @classmethod
-    def _check_model(cls, model: Model) -> None:
-        super()._check_model(model)
-        check_averages(model, cls.__name__)
+        super()._adopt(model)
+        self._fixed = fixed_parameters(all_parameters(self), self._make_loss(_classes_of(model)))
+        self.__dict__.pop("_grown", None)
 
     def oob_importances(self, X: Any, y: Any, sample_weight: Any = None) -> Importances:
         """Return the permutation importance of every feature on the out-of-bag rows.
@@ -188,8 +211,8 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
             accuracy, or the increase of the squared error.
         """
         model = self._fitted()
-        bootstrap, share = (check_parameter(self, name) for name in ("bootstrap", "max_samples"))
-        if not bootstrap and share >= 1:
+        bag = self._spec(params := self._parameters(), self._hold_out(params)).bag
+        if not bag.bootstrap and bag.max_samples == 1.0 and isinstance(bag.max_samples, float):
             raise InvalidParameterError(
                 f"This {type(self).__name__} has no out-of-bag rows: every tree was grown on all "
                 "rows. Fit it with bootstrap=True or max_samples below 1, or permute columns of "
@@ -198,7 +221,12 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         values = self._match(model, X)
         n_rows = values.shape[0] if hasattr(values, "shape") else len(values[0])
         target = self._target_reader().read(y, sample_weight, n_rows)
-        workers, bags = make_workers(self.n_jobs), Bags(bootstrap, share, self.seed_)
+        if target.y.ndim > 1:
+            raise InvalidParameterError(
+                "oob_importances is of one target, but the forest has several. Fit a forest for "
+                "each, or use feature_importances_."
+            )
+        workers, bags = make_workers(self.n_jobs), Bags(bag, self.seed_)
         return out_of_bag_importances(model, workers, values, target.y, target.weight, bags)
 
     def select_features(
@@ -272,6 +300,8 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
         ensemble, n = model.ensemble, len(model.ensemble.trees)
         shared = set(default_parameters(self._tree_class)) - {"n_iter_no_change", "tol"}
         params = {name: v for name, v in all_parameters(self).items() if name in shared}
+        if params.get("class_weight") == "balanced_subsample":
+            params["class_weight"] = "balanced"  # the bag of a tree is its sample
         params["split"] = SplitSearch(
             method=params["split"], random_thresholds=self._random_thresholds
         )
@@ -331,9 +361,6 @@ class BaseForest(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstima
             return score
         return np.clip(score * (len(self) / n_rounds), *_range_of_values(model.ensemble))
 
-    def __sklearn_tags__(self) -> Any:
-        return set_average_tags(super().__sklearn_tags__(), self)
-
 
 def _range_of_values(ensemble: Ensemble) -> tuple[float, float]:
     """Return the least and the largest value of a leaf; an average is not beyond them."""
@@ -344,72 +371,29 @@ def _range_of_values(ensemble: Ensemble) -> tuple[float, float]:
     return low * ensemble.n_rounds, high * ensemble.n_rounds
 
 
-def set_average_tags(tags: Any, estimator: Any) -> Any:
-    """Return scikit-learn's tags of a forest or tree."""
-    tags.input_tags.allow_nan = True
-    tags.input_tags.categorical = True
-    tags.input_tags.sparse = reads_sparse(all_parameters(estimator))
-    return tags
+def _classes_of(model: Model) -> Any:
+    """Return the classes from which a loss is made; two of them for a regression."""
+    return ANY_CLASSES if model.classes is None else model.classes
+
+
+def _undivided(model: Model) -> GrownTrees:
+    """Return the trees of a forest, whose values are those before the division up to rounding."""
+    trees = model.ensemble.trees
+    return GrownTrees([tree.with_values(tree.value * len(trees)) for tree in trees])
+
+
+def _digest(data: TrainingData) -> str:
+    """Return a hash of the targets of the training rows."""
+    return hashlib.sha256(data.train.y.tobytes()).hexdigest()
 
 
 def _keeps_out_of_bag(params: dict[str, Any]) -> bool:
     if params["oob_score"] == "auto":
-        return bool(params["bootstrap"] or params["max_samples"] < 1)
+        share = params["max_samples"]
+        return bool(params["bootstrap"] or isinstance(share, int) or share < 1)
     return bool(params["oob_score"])
 
 
 def _needs_validation(params: dict[str, Any]) -> bool:
     """Return whether only X_val can stop the fit."""
     return bool(params["early_stopping"] and not _keeps_out_of_bag(params))
-
-
-class ForestClassifierMixin(ClassifierPredictions):
-    """Classifiers that are averages of trees."""
-
-    oob_prediction_: Vector
-
-    _rules = MappingProxyType(
-        {**FOREST_RULES, "criterion": OneOf(("gini", "entropy", "misclassification"))}
-    )
-
-    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
-        assert classes is not None
-        return CLASSIFICATION_LOSSES["squared_error"](len(classes))
-
-    @property
-    def oob_decision_function_(self) -> Vector:
-        """The out-of-bag probabilities, shape (n_rows, n_classes): scikit-learn's name of them."""
-        try:
-            return self.oob_prediction_
-        except AttributeError:
-            raise AttributeError(
-                f"This {type(self).__name__} has no out-of-bag predictions: fit it with "
-                "oob_score=True and bootstrap=True."
-            ) from None
-
-    @property
-    def class_importances_(self) -> npt.NDArray[np.float64]:
-        """The importance of each feature for each class.
-
-        The decrease of p_k (1 - p_k) by all splits, shape (n_classes, n_features), as shares of the
-        whole; with two classes both rows are the same.
-        """
-        return impurity_by_class(self._fitted())
-
-    def _quality(self, y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
-        return float(np.average(predicted.argmax(axis=1) == y, weights=weight))
-
-
-class ForestRegressorMixin(RegressorPredictions):
-    """Regressors that are averages of trees."""
-
-    criterion: str
-    _rules = MappingProxyType(
-        {**FOREST_RULES, "criterion": OneOf(("squared_error", "absolute_error"))}
-    )
-
-    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
-        return AbsoluteError() if self.criterion == "absolute_error" else SquaredError()
-
-    def _quality(self, y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
-        return r_squared(y, predicted, weight) if len(y) > 1 else float("nan")

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from stagewise._native import Columns, SparseColumns, Workers, draw_bootstrap, draw_rows
 from stagewise.model.model import Model
 from stagewise.training.reading.row_set import rows_with_weight
+from stagewise.training.specs import BagSpec
 
 __all__ = ["Bags", "Importances", "impurity_by_class", "out_of_bag_importances"]
 
@@ -71,16 +72,16 @@ def impurity_by_class(model: Model) -> npt.NDArray[np.float64]:
 class Bags:
     """The parameters by which the bags of a forest are drawn again."""
 
-    bootstrap: bool
-    share: float
+    bag: BagSpec
     seed: int
 
     def outside(
         self, workers: Workers, n: int, weight: Vector | None, number: int
     ) -> npt.NDArray[np.intp]:
         """Return the out-of-bag rows of a tree."""
-        drawn = (n, weight, self.share, self.seed, number)
-        bag = draw_bootstrap(workers, *drawn)[0] if self.bootstrap else draw_rows(workers, *drawn)
+        drawn = (n, weight, self.bag.share(n), self.seed, number)
+        by_bag = self.bag.bootstrap
+        bag = draw_bootstrap(workers, *drawn)[0] if by_bag else draw_rows(workers, *drawn)
         outside = np.ones(n, dtype=bool)
         outside[bag] = False
         return np.flatnonzero(outside)

@@ -55,6 +55,10 @@ class ModelEstimator(LibraryEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+        if model.targets is not None:
+            self.target_names_ = np.array(model.targets, dtype=object)
+        elif hasattr(self, "target_names_"):
+            del self.target_names_
         if model.classes is not None:
             self.classes_: npt.NDArray[Any] = model.classes
 

@@ -16,21 +16,20 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
+from stagewise.estimators.bases.averages import AverageMixin
 from stagewise.estimators.bases.decision_paths import decision_paths
 from stagewise.estimators.bases.fit_mixin import FitMixin
-from stagewise.estimators.bases.forest import FOREST_RULES, set_average_tags
+from stagewise.estimators.bases.forest import FOREST_RULES
 from stagewise.estimators.bases.model_estimator import ModelEstimator
 from stagewise.estimators.bases.report_mixin import ReportMixin
 from stagewise.estimators.bases.scores import ModelScores
 from stagewise.estimators.bases.tree_attributes import TreeAttributes
 from stagewise.estimators.parameters.make_specs import pruning_hold_out, single_tree_spec
-from stagewise.estimators.parameters.tree_needs import check_sparse
 from stagewise.learners.histogram_tree import feature_share
 from stagewise.losses import Loss
 from stagewise.model.model import Model
 from stagewise.options import OPTION_RULES, SplitSearch
 from stagewise.training.describe import describe_tree, other_parameters
-from stagewise.training.forest_trainer import check_averages
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import TreeResult
 from stagewise.training.specs import FitContext, HoldOutSpec, SingleTreeSpec
@@ -128,11 +127,12 @@ TREE_USES = (
 )
 
 
-class BaseDecisionTree(ReportMixin, FitMixin, TreeAttributes, ModelScores, ModelEstimator):
+class BaseDecisionTree(
+    ReportMixin, AverageMixin, FitMixin, TreeAttributes, ModelScores, ModelEstimator
+):
     """Base class of single trees; see `DecisionTreeClassifier` for the parameters."""
 
     _uses = TREE_USES
-    _is_average = True
 
     def _parameters(self) -> dict[str, Any]:
         params = check_parameters(self)
@@ -164,12 +164,6 @@ class BaseDecisionTree(ReportMixin, FitMixin, TreeAttributes, ModelScores, Model
                 f"held-out rows; here pruning={params['pruning']!r}."
             )
 
-    def _check_data(
-        self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
-    ) -> None:
-        if data.train.is_sparse:
-            check_sparse(params)
-
     def _train(
         self,
         spec: SingleTreeSpec,
@@ -190,17 +184,6 @@ class BaseDecisionTree(ReportMixin, FitMixin, TreeAttributes, ModelScores, Model
             self.ccp_alpha_, self.pruning_path_ = pruned.alpha, pruned.path
         n = self.n_features_in_
         return {"max_features": round(feature_share(params["max_features"], n) * n)}
-
-    def _adopt(self, model: Model) -> None:
-        self._adopt_columns(model)
-        self.n_iter_ = model.ensemble.n_rounds
-        self.train_loss_ = model.train_loss
-        self.validation_loss_ = model.valid_loss
-
-    @classmethod
-    def _check_model(cls, model: Model) -> None:
-        super()._check_model(model)
-        check_averages(model, cls.__name__)
 
     def cost_complexity_pruning_path(
         self, X: Any, y: Any, sample_weight: Any = None
@@ -229,9 +212,6 @@ class BaseDecisionTree(ReportMixin, FitMixin, TreeAttributes, ModelScores, Model
         params = self._parameters()
         sentence = describe_tree(self._spec(params, self._hold_out(params)), params["criterion"])
         return sentence + other_parameters(self, "tree")
-
-    def __sklearn_tags__(self) -> Any:
-        return set_average_tags(super().__sklearn_tags__(), self)
 
     # ---- reading the tree ------------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ from stagewise.options import (
 from stagewise.training.adapters.tree_adapter import TreeAdapter
 from stagewise.training.feature_rules import FeatureRules
 from stagewise.training.specs import (
+    BagSpec,
     BoostingSpec,
     ForestSpec,
     HoldOutSpec,
@@ -238,8 +239,13 @@ def forest_spec(
         replace(_averaged_tree(params, growth), random_thresholds=random_thresholds),
         params["split"],
         params["max_bins"],
-        params["bootstrap"],
-        params["max_samples"],
+        BagSpec(
+            params["bootstrap"],
+            params["max_samples"],
+            params.get("class_weight") == "balanced_subsample",
+            params["min_weight_fraction_leaf"],
+        ),
+        params["monotonic_cst"],
         out_of_bag,
         params["early_stopping"] and out_of_bag,
         StoppingSpec.of(params),
@@ -271,6 +277,8 @@ def single_tree_spec(params: Mapping[str, Any], hold_out: HoldOutSpec) -> Single
         ),
         params["split"].method,
         params["max_bins"],
+        BagSpec(min_weight_fraction_leaf=params["min_weight_fraction_leaf"]),
+        params["monotonic_cst"],
         params["pruning"],
         params["ccp_alpha"],
         params["one_standard_error"],
@@ -282,14 +290,16 @@ def single_tree_spec(params: Mapping[str, Any], hold_out: HoldOutSpec) -> Single
 
 def _averaged_tree(params: Mapping[str, Any], growth: str) -> HistogramTree:
     """Return the rules of a tree that grows until its leaves are pure."""
+    same = {"squared_error": "gini", "log_loss": "entropy"}  # of ±1 the first two are the same
     return HistogramTree(
         max_leaf_nodes=params["max_leaf_nodes"],
         max_depth=params["max_depth"],
         min_samples_leaf=params["min_samples_leaf"],
+        min_samples_split=params["min_samples_split"],
         min_hessian=0.0,
         min_gain=params["min_impurity_decrease"],
         l2=0.0,
-        criterion=params["criterion"].replace("squared_error", "gini"),  # of ±1 they are the same
+        criterion=same.get(params["criterion"], params["criterion"]),
         grow_policy=growth,
         max_features=params["max_features"],
         grow_until_pure=True,

@@ -117,6 +117,7 @@ NOT_SPARSE: Mapping[tuple[str, str], str] = MappingProxyType(
         ("split", "exact"): "sorts all rows by every feature",
         ("split", "approx"): "sorts all rows by every feature",
         ("criterion", "absolute_error"): "sorts the targets of all rows in every node",
+        ("criterion", "poisson"): "adds up the rows of every node",
         ("leaves", "vector"): "adds vectors to the sums of every value",
         ("leaves", "linear"): "multiplies all values of a leaf with each other",
         ("missing_strategy", "mean"): "replaces the missing values of every column",

@@ -224,13 +224,25 @@ class _Reader:
         model, rules, weight = self.fitted.model, self.spec.tree, self.weight
         strategy = getattr(self.fitted.estimator, "missing_strategy", "learned")
         filled = strategy != "learned" and any(np.isnan(column).any() for column in self.columns)
-        if filled or rules.criterion == "absolute_error":
-            what = f"missing_strategy={strategy!r}" if filled else "criterion='absolute_error'"
-            raise InvalidParameterError(
-                f"{self.caller} needs sums over the rows of a node; with {what} a split is not "
-                "determined by them."
-            )
-        rules = replace(rules, min_gain=rules.min_gain * float(weight.sum()))
+        beyond = {
+            f"missing_strategy={strategy!r}": filled,
+            f"criterion={rules.criterion!r}": rules.criterion in ("absolute_error", "poisson"),
+            "monotonic_cst": self.spec.monotonic_cst is not None,
+            "class_weight='balanced_subsample'": self.spec.bag.balanced,
+            "several targets": self.y.ndim > 1,
+        }
+        for what, is_used in beyond.items():
+            if is_used:
+                raise InvalidParameterError(
+                    f"{self.caller} needs sums over the rows of a node; with {what} a split is not "
+                    "determined by them."
+                )
+        least = self.spec.bag.min_weight_fraction_leaf * float(weight.sum())
+        rules = replace(
+            rules,
+            min_gain=rules.min_gain * float(weight.sum()),
+            min_samples_leaf=max(rules.min_samples_leaf, least),
+        )
         if model.classes is not None:
             by_sums = len(model.classes) == 2 and rules.criterion == "gini"
             own = self._by_class(weight)

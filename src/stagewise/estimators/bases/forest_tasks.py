@@ -1,0 +1,76 @@
+"""Forests of classes and of numbers."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.estimators.bases.averages import CLASS_CRITERION, NUMBER_CRITERION
+from stagewise.estimators.bases.classifier import ClassifierPredictions
+from stagewise.estimators.bases.forest import FOREST_RULES
+from stagewise.estimators.bases.forest_importance import impurity_by_class
+from stagewise.estimators.bases.r_squared import r_squared
+from stagewise.estimators.bases.regressor import RegressorPredictions
+from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, SquaredError
+from stagewise.training.reading.target_reader import ClassReader, TargetReader
+
+__all__ = ["ForestClassifierMixin", "ForestRegressorMixin"]
+
+Vector = npt.NDArray[np.float64]
+
+
+class ForestClassifierMixin(ClassifierPredictions):
+    """Classifiers that are averages of trees."""
+
+    oob_prediction_: Vector
+
+    _rules = MappingProxyType({**FOREST_RULES, "criterion": CLASS_CRITERION})
+
+    def _target_reader(self) -> TargetReader:
+        own = self.class_weight  # that of every bag is found when the bag is drawn
+        in_bags = isinstance(own, str) and own == "balanced_subsample"
+        return ClassReader(type(self).__name__, None if in_bags else own)
+
+    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
+        assert classes is not None
+        return CLASSIFICATION_LOSSES["squared_error"](len(classes))
+
+    @property
+    def oob_decision_function_(self) -> Vector:
+        """The out-of-bag probabilities, shape (n_rows, n_classes): scikit-learn's name of them."""
+        try:
+            return self.oob_prediction_
+        except AttributeError:
+            raise AttributeError(
+                f"This {type(self).__name__} has no out-of-bag predictions: fit it with "
+                "oob_score=True and bootstrap=True."
+            ) from None
+
+    @property
+    def class_importances_(self) -> npt.NDArray[np.float64]:
+        """The importance of each feature for each class.
+
+        The decrease of p_k (1 - p_k) by all splits, shape (n_classes, n_features), as shares of the
+        whole; with two classes both rows are the same.
+        """
+        return impurity_by_class(self._fitted())
+
+    def _quality(self, y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
+        return float(np.average(predicted.argmax(axis=1) == y, weights=weight))
+
+
+class ForestRegressorMixin(RegressorPredictions):
+    """Regressors that are averages of trees."""
+
+    criterion: str
+    _several_targets = True
+    _rules = MappingProxyType({**FOREST_RULES, "criterion": NUMBER_CRITERION})
+
+    def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
+        return AbsoluteError() if self.criterion == "absolute_error" else SquaredError()
+
+    def _quality(self, y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
+        return r_squared(y, predicted, weight) if len(y) > 1 else float("nan")
