@@ -240,7 +240,7 @@ def test_poisson_needs_targets_that_are_not_negative(kind, table):
 
 
 @REGRESSORS
-def test_friedman_mse_is_answered(kind, table):
+def test_the_message_for_friedman_mse_has_our_name(kind, table):
     with pytest.raises(InvalidParameterError, match="'friedman_mse' of scikit-learn is 'squared"):
         kind(criterion="friedman_mse").fit(*table)
 
