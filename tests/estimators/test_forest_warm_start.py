@@ -97,11 +97,14 @@ def test_further_trees_may_see_other_rows_and_other_parameters(rows):
     assert len(forest.oob_loss_) == 10
 
 
-def test_validation_rows_measure_all_trees(rows):
+@pytest.mark.parametrize("name", ["X_val", "eval_metric", "early_stopping=True"])
+def test_a_continued_forest_does_not_stop_early(rows, name):
     X, y = rows
-    forest = RandomForestRegressor(n_estimators=8, warm_start=True, oob_score=False)
-    with pytest.raises(InvalidParameterError, match="warm_start=True cannot be combined"):
-        forest.set_params(early_stopping=True).fit(X, y, X_val=X, y_val=y)
+    params = {"eval_metric": "mae"} if name == "eval_metric" else {}
+    params |= {"early_stopping": True} if name == "early_stopping=True" else {}
+    arguments = {"X_val": X, "y_val": y} if name == "X_val" else {}
+    with pytest.raises(InvalidParameterError, match=f"{name} cannot be combined with warm_start"):
+        RandomForestRegressor(warm_start=True, **params).fit(X, y, **arguments)
 
 
 @EVERY

@@ -239,7 +239,7 @@ def grow_forest(
     oob_metrics : BoundMetrics or None
         The metrics of the out-of-bag rows; None: only their loss is measured.
     earlier : GrownTrees or None
-        The first trees of the forest.
+        The first trees of the forest; only their out-of-bag rows are measured.
 
     Returns
     -------
@@ -251,8 +251,6 @@ def grow_forest(
     best, first = oob.average, len(earlier.trees)
     for tree in earlier.trees:
         ensemble.append(tree)
-    for own in measured if first else ():
-        own.rows.score[:] = ensemble.score(own.rows.source, workers)
     # The out-of-bag rows of the trees of all ranks are in memory at once.
     batch = workers.threads * (PER_THREAD if peers.size == 1 else 1)
     numbers = range(first, monitor.n_rounds)

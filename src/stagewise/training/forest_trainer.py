@@ -73,16 +73,8 @@ def train_forest(
     ensemble = new_ensemble(features, np.zeros(loss.n_outputs), joint=loss.n_outputs > 1)
     zeros = np.zeros((len(y), loss.n_outputs))
     rows = EncodedRows(bins, y, train.weight, zeros, table)
-    deciding = [] if data.valid is None else [WatchedRows(data.valid_name, data.valid)]
     eval_metric = spec.stopping.eval_metric
-    measured = [
-        MeasuredRows(
-            own.name,
-            _encode_rows(own.rows, encode, loss, scale),
-            bind_metrics(eval_metric, own.rows, loss, scale, data.classes),
-        )
-        for own in (*deciding, *data.eval_sets)
-    ]
+    measured = _measured_rows(eval_metric, encode, loss, scale, data)
     oob_metrics = bind_metrics(eval_metric, train, loss, scale, data.classes)
     monitor = make_monitor(
         spec.stopping,
@@ -126,6 +118,21 @@ def train_forest(
         grown=grown,
         used_validation_rows=data.valid is not None,
     )
+
+
+def _measured_rows(
+    eval_metric: Any, encode: Encode, loss: Loss, scale: Scale, data: TrainingData
+) -> list[MeasuredRows]:
+    """Return the sets that are measured after every tree."""
+    deciding = [] if data.valid is None else [WatchedRows(data.valid_name, data.valid)]
+    return [
+        MeasuredRows(
+            own.name,
+            _encode_rows(own.rows, encode, loss, scale),
+            bind_metrics(eval_metric, own.rows, loss, scale, data.classes),
+        )
+        for own in (*deciding, *data.eval_sets)
+    ]
 
 
 def _encode_rows(rows: RowSet, encode: Encode, loss: Loss, scale: Scale) -> EncodedRows:

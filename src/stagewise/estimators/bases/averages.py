@@ -86,9 +86,10 @@ class AverageMixin:
                 "medians. Set criterion='squared_error', or monotonic_cst=None."
             )
         if params["criterion"] == "poisson":
-            for part, rows in (("y", data.train), ("y_val", data.valid)):
-                if rows is not None:
-                    _check_counts(rows.y, part)
+            watched = [(own.name, own.rows.y) for own in data.eval_sets]
+            held = [] if data.valid is None else [("y_val", data.valid.y)]
+            for name, y in [("y", data.train.y), *held, *watched]:
+                _check_counts(y, name)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]

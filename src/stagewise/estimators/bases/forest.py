@@ -101,11 +101,18 @@ class BaseForest(ReportMixin, AverageMixin, FitMixin, TreeAttributes, ModelScore
         )
 
     def _check_arguments(self, params: dict[str, Any], arguments: FitArguments) -> None:
-        if params["warm_start"] and params["early_stopping"]:
-            raise InvalidParameterError(
-                "early_stopping=True keeps the best number of trees, so warm_start=True cannot be "
-                "combined with it. Set one of them to False."
-            )
+        beside = {
+            "early_stopping=True": params["early_stopping"],
+            "X_val": arguments.X_val is not None,
+            "eval_set": arguments.eval_set is not None,
+            "eval_metric": params["eval_metric"] is not None,
+        }
+        for name, is_used in beside.items():
+            if is_used and params["warm_start"]:
+                raise InvalidParameterError(
+                    f"{name} cannot be combined with warm_start=True: a forest that is continued "
+                    "has all its trees, and only their out-of-bag losses. Leave one of them out."
+                )
         own = {name: value for name, value in params.items() if name != "early_stopping"}
         check_fit_arguments(own, arguments, type(self).__name__)
         if _needs_validation(params) and arguments.deciding_set(stops_early=True) is None:
