@@ -57,9 +57,11 @@ def serve(site: Path) -> str:
 
 
 def open_page(page: Page, address: str) -> list[str]:
-    """Open a page and return its faults: overflow, images without pixels."""
+    """Open a page and return its faults: no page, overflow, images without pixels."""
     faults: list[str] = []
-    page.goto(address, wait_until="networkidle")
+    answer = page.goto(address, wait_until="networkidle")
+    if answer is None or not answer.ok:
+        return [f"no page: {address}"]
     if widest := page.evaluate(WIDEST):
         faults.append(f"wider than the screen: {widest}")
     broken = "[...document.images].filter((i) => i.complete && !i.naturalWidth).map((i) => i.src)"
