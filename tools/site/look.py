@@ -59,8 +59,8 @@ def serve(site: Path) -> str:
 def open_page(page: Page, address: str) -> list[str]:
     """Open a page and return its faults: no page, overflow, images without pixels."""
     faults: list[str] = []
-    answer = page.goto(address, wait_until="networkidle")
-    if answer is None or not answer.ok:
+    response = page.goto(address, wait_until="networkidle")
+    if response is None or not response.ok:
         return [f"no page: {address}"]
     if widest := page.evaluate(WIDEST):
         faults.append(f"wider than the screen: {widest}")
