@@ -33,7 +33,7 @@ def test_everything_is_drawn_before_the_load_event(page, tmp_path, name):
     page.add_init_script(AT_LOAD)
     page.goto(model.report(X, y, tmp_path / "r.html", sample_weight=weight).as_uri())
     found = page.evaluate("window.atLoad")
-    assert (found["ready"], found["sections"], found["empty"]) == ("true", 9, 0)
+    assert (found["ready"], found["sections"], found["empty"]) == ("true", 10, 0)
     assert found["figures"] > 8
     assert found["nodes"] > 2
 

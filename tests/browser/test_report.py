@@ -18,13 +18,17 @@ SECTIONS = [
     "data",
     "learning",
     "quality",
+    "subgroups",
     "importance",
     "dependence",
     "explain",
     "trees",
     "what-if",
 ]
-SHOWN = ["two classes", "three classes", "two targets", "lines", "nothing to split", "large"]
+SHOWN = [
+    *("two classes", "three classes", "two targets", "lines", "nothing to split", "large"),
+    *("counts", "amounts", "an outlier"),
+]
 
 
 @pytest.fixture(scope="module")

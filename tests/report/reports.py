@@ -73,6 +73,9 @@ def report_of(name: str) -> tuple:
             label,
             None,
         )
+    if name == "boosted classes":
+        label = np.digitize(y, np.quantile(y, [0.3, 0.7]))
+        return sw.GradientBoostingClassifier(**quick).fit(X, label), X, label, None
     if name == "two targets":
         both = pd.DataFrame({"price": y, "rent": np.sqrt(np.abs(y))})
         return sw.GradientBoostingRegressor(**quick).fit(X, both), X, both, None
@@ -95,6 +98,17 @@ def report_of(name: str) -> tuple:
             A[:, 0],
             None,
         )
+    if name == "counts":  # without a name of the target
+        count = rng.poisson(np.exp(X["rooms"] / 4 - 2)).astype(float)
+        return sw.GradientBoostingRegressor(**quick, loss="poisson").fit(X, count), X, count, None
+    if name == "amounts":
+        cost = rng.gamma(2.0, np.exp(X["rooms"] / 4)).round(6)
+        return sw.GradientBoostingRegressor(**quick, loss="gamma").fit(X, cost), X, cost, None
+    if name == "an outlier":
+        far = y.copy()
+        far.iloc[7] = 1e6
+        rows = X.assign(age=X["age"].where(X.index != 9, 1e7))
+        return sw.GradientBoostingRegressor(**quick).fit(X, y), rows, far, None
     if name == "datetimes":
         trips = journeys()
         y = trips.pop("late")
@@ -116,4 +130,7 @@ NAMES = (
     "wide integers",
     "datetimes",
     "nothing to split",
+    "counts",
+    "amounts",
+    "an outlier",
 )

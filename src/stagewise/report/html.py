@@ -26,7 +26,9 @@ SCRIPTS = (
     "base.js",
     "charts.js",
     "overview.js",
+    "deviance.js",
     "quality.js",
+    "subgroups.js",
     "importance.js",
     "explain.js",
     "tree_browser.js",
@@ -140,7 +142,8 @@ def report_html(facts: ReportFacts) -> str:
 
 def _scores(facts: ReportFacts) -> str:
     lines = [
-        f"<li>{html.escape(f'{name} {score.label}'.strip())}: {score.value:.4g}</li>"
+        f"<li>{html.escape(f'{name} {score.label}'.strip())}: {score.value:.4g} "
+        f"(best constant {score.baseline:.4g})</li>"
         for name, scores in facts.overview.scores
         for score in scores
     ]

@@ -15,46 +15,31 @@ import numpy as np
 
 from stagewise.data import match_targets, read_targets
 from stagewise.errors import InvalidParameterError, UnknownCategoryWarning
-from stagewise.inspection.encoded_rows import sample_rows
 from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
-from stagewise.inspection.importances.importance import importance, shap_importance
-from stagewise.inspection.importances.permutation import permutation_importance
-from stagewise.inspection.importances.split_importance import Importance
+from stagewise.inspection.importances.importance import importance
 from stagewise.inspection.quality.confusion import ConfusionMatrix
 from stagewise.inspection.quality.learning import LearningCurves, learning_curves
-from stagewise.inspection.quality.predictions import Predictions
+from stagewise.inspection.quality.predictions import Predictions, deviance_power
 from stagewise.inspection.quality.scores import Score, Scores
-from stagewise.inspection.shap.values import ShapValues
 from stagewise.report.dependence_facts import DependenceFacts, dependence_facts
 from stagewise.report.exported_model import ExportedModel, export_model
+from stagewise.report.importance_facts import ImportanceFacts, importance_facts
 from stagewise.report.quality_facts import (
     ClassQuality,
     NumberQuality,
     class_quality,
     number_quality,
 )
-from stagewise.report.row_budget import row_budget
-from stagewise.report.row_facts import RowFacts, row_facts, take
+from stagewise.report.row_facts import RowFacts, row_facts
+from stagewise.report.subgroup_facts import SubgroupFacts, subgroup_facts
 from stagewise.report.table_facts import TableFacts, table_facts
 from stagewise.training.fit_report import VERSION
 from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.rules import Number
 
-__all__ = ["ImportanceFacts", "Overview", "Quality", "ReportFacts", "report_facts"]
+__all__ = ["Overview", "Quality", "ReportFacts", "report_facts"]
 
-ROWS_OF_PERMUTATION = 2000
-N_REPEATS = 5
 CONFIDENCE_LEVEL = 0.95
-FEATURES = 60
-"""The maximum number of features of a ranking."""
-KIND_LABELS = {
-    "squared_improvement": "Friedman's relative importance",
-    "gain": "Gain",
-    "shap": "Mean |Shapley value|",
-    "permutation": "Permutation importance",
-    "splits": "Number of splits",
-    "cover": "Cover",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +48,9 @@ class Overview:
 
     Attributes
     ----------
-    title, estimator, task, target, loss, recipe : str
-        Title of the page, class, task, target, loss and algorithm.
+    title, estimator, task, target, subject, loss, recipe : str
+        Title of the page, class, task, target, loss and algorithm; `subject` is the target, or in
+        words what is predicted if it has no name.
     features, outputs : tuple of str
         The names of the features, and of the classes or targets.
     n_rows, n_used, n_trees, n_leaves, depth : int
@@ -92,6 +78,7 @@ class Overview:
     estimator: str
     task: str
     target: str
+    subject: str
     loss: str
     recipe: str
     features: tuple[str, ...]
@@ -110,37 +97,6 @@ class Overview:
     notes: tuple[str, ...]
     round_choice: Mapping[str, Any] | None
     leaderboard: list[dict[str, Any]]
-
-
-@dataclass(frozen=True, eq=False)
-class ImportanceFacts:
-    """A ranking of features.
-
-    Attributes
-    ----------
-    kind, label, unit : str
-        The kind of importance, its name on the page, and its unit.
-    feature : int64 array
-        Indices of the features, the most important first.
-    value : float64 array
-        Their importance.
-    low, high : float64 arrays, or None
-        Confidence limits.
-    outputs : tuple of str
-        The classes or targets of `by_output`.
-    by_output : float64 array of shape (n_outputs, n_features), or None
-        The importances for each output.
-    """
-
-    kind: str
-    label: str
-    unit: str
-    feature: Any
-    value: Vector
-    low: Vector | None
-    high: Vector | None
-    outputs: tuple[str, ...]
-    by_output: Vector | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +129,7 @@ class ReportFacts:
     table: TableFacts
     learning: LearningCurves | None
     quality: Quality
+    subgroups: SubgroupFacts
     importance: tuple[ImportanceFacts, ...]
     dependence: DependenceFacts
     rows: RowFacts
@@ -220,7 +177,18 @@ def _target_name(fitted: FittedModel, y: Any, target: Any) -> str:
     if target is not None and not isinstance(target, str):
         raise InvalidParameterError(f"target must be a name; got {short_repr(target)}.")
     listed = ", ".join(fitted.model.targets or ())
-    return target or listed or str(getattr(y, "name", None) or "target")
+    return target or listed or str(getattr(y, "name", None) or "")
+
+
+def _subject(fitted: FittedModel, power: float | None) -> str:
+    """Return in words what a model predicts whose target has no name."""
+    classes = fitted.outputs("mean")
+    if fitted.model.classes is not None:
+        several = f"one of {len(classes)} classes"
+        return f"class {classes[0]} or {classes[1]}" if len(classes) == 2 else several
+    if len(classes) > 1:
+        return f"{len(classes)} numbers"
+    return "a number" if power is None else "a count" if power == 1.0 else "an amount"
 
 
 class _Computation:
@@ -237,9 +205,11 @@ class _Computation:
         progress: Callable[[str], None],
     ) -> None:
         self.fitted, self.X, self.y, self.seed, self.progress = fitted, X, y, seed, progress
-        self.target, self.weighted = target, sample_weight is not None
+        self.weighted = sample_weight is not None
         progress("predicting")
         self.predictions = _predict(fitted, X, y, sample_weight)
+        power = next(iter(self.predictions.values())).deviance_power
+        self.target, self.subject = target or "target", target or _subject(fitted, power)
         self.weight = next(iter(self.predictions.values())).weight
 
     def facts(self, title: str | None) -> ReportFacts:
@@ -252,10 +222,12 @@ class _Computation:
         table = table_facts(fitted, X, self._target_column(), target, ranking.order, seed)
         self.progress("computing scores")
         quality, scored = self._quality(), self._scores()
+        first = next(iter(self.predictions.values()))
+        subgroups = subgroup_facts(fitted, X, first, target, ranking.order, seed)
         self.progress("explaining rows")
         rows, shap = row_facts(fitted, X, self._true_targets(), self.weight, self._errors(), seed)
         self.progress("computing importances")
-        rankings = self._importance(shap)
+        rankings = importance_facts(fitted, X, self._target(), self.weight, shap, seed)
         self.progress("computing partial dependence")
         dependence = dependence_facts(fitted, X, self.weight, ranking.order, seed)
         return ReportFacts(
@@ -263,6 +235,7 @@ class _Computation:
             table,
             self._learning(),
             quality,
+            subgroups,
             rankings,
             dependence,
             rows,
@@ -312,10 +285,11 @@ class _Computation:
             for name, value in estimator.get_params(deep=False).items()
         )
         return Overview(
-            title or f"Predicting {self.target}",
+            title or f"Predicting {self.subject}",
             type(estimator).__name__,
             model.task,
             self.target,
+            self.subject,
             model.loss,
             estimator.recipe(),
             fitted.names,
@@ -363,32 +337,6 @@ class _Computation:
         except (TypeError, ValueError):  # no losses were recorded
             return None
 
-    def _importance(self, shap: ShapValues | None) -> tuple[ImportanceFacts, ...]:
-        estimator = self.fitted.estimator
-        every = list(range(len(self.fitted.names)))
-        found = {
-            kind: (importance(estimator, kind), every) for kind in ("squared_improvement", "gain")
-        }
-        if shap is not None:
-            found["shap"] = shap_importance(shap, np.ones(len(shap.values))), every
-        most = row_budget(self.fitted).limit(ROWS_OF_PERMUTATION, 200)
-        drawn = sample_rows(self.weight, most, self.seed)
-        if len(drawn) > 1:
-            # Of a wide table only the columns with the largest gain are permuted.
-            some = sorted(found["gain"][0].order[:FEATURES])
-            shuffled = permutation_importance(
-                estimator,
-                take(self.X, drawn),
-                self._target()[drawn],
-                sample_weight=self.weight[drawn],
-                groups={str(j): j for j in some},
-                n_repeats=N_REPEATS,
-                random_state=self.seed,
-            )
-            found["permutation"] = shuffled, some
-        found |= {kind: (importance(estimator, kind), every) for kind in ("splits", "cover")}
-        return tuple(_ranked(kind, own, places) for kind, (own, places) in found.items())
-
 
 def _predict(fitted: FittedModel, X: Any, y: Any, sample_weight: Any) -> dict[str, Predictions]:
     """Return the predictions beside the true targets, by the name of the target."""
@@ -402,25 +350,10 @@ def _predict(fitted: FittedModel, X: Any, y: Any, sample_weight: Any) -> dict[st
             f"The model predicts {n} targets, and y has shape {known.shape}. Pass one column per "
             f"target: {', '.join(fitted.outputs('mean'))}."
         )
+    power = deviance_power(fitted.estimator)
     return {
-        name: Predictions.from_arrays(known[:, k], y_pred[:, k], None, sample_weight)
+        name: Predictions.from_arrays(
+            known[:, k], y_pred[:, k], None, sample_weight, deviance_power=power
+        )
         for k, name in enumerate(fitted.outputs("mean"))
     }
-
-
-def _ranked(kind: str, found: Importance, places: list[int]) -> ImportanceFacts:
-    """Return the most important features of a ranking; `places` are the feature indices."""
-    first = found.order[:FEATURES]
-    limits = (None if ends is None else ends[first] for ends in (found.low, found.high))
-    low, high = limits
-    return ImportanceFacts(
-        kind,
-        KIND_LABELS[kind],
-        found.unit,
-        np.array([places[i] for i in first], dtype=np.int64),
-        found.value[first],
-        low,
-        high,
-        found.outputs,
-        None if found.by_output is None else found.by_output[:, first],
-    )

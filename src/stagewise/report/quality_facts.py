@@ -18,6 +18,7 @@ from stagewise.inspection.quality.calibration import Calibration
 from stagewise.inspection.quality.predictions import Predictions
 from stagewise.inspection.quality.residuals import Residuals
 from stagewise.inspection.quality.thresholds import Thresholds
+from stagewise.report.deviance_facts import DevianceFacts, deviance_facts
 from stagewise.report.payload import compact
 
 __all__ = ["ClassQuality", "NumberQuality", "class_quality", "number_quality"]
@@ -88,6 +89,8 @@ class NumberQuality:
         The histogram of the residuals: bin edges and shares of rows.
     normal, quantile : float64 arrays
         Normal quantiles, and the standardized residuals.
+    deviance : DevianceFacts or None
+        For counts and amounts, instead of the histogram and the normal quantiles.
     """
 
     target: str
@@ -103,6 +106,7 @@ class NumberQuality:
     share: Vector
     normal: Vector
     quantile: Vector
+    deviance: DevianceFacts | None = None
 
 
 def class_quality(predictions: Predictions) -> tuple[ClassQuality, ...]:
@@ -190,4 +194,5 @@ def number_quality(predictions: Predictions, target: str, seed: int) -> NumberQu
         share / weight.sum(),
         normal[kept],
         own[kept],
+        deviance_facts(predictions, rows, bands),
     )

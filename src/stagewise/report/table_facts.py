@@ -21,6 +21,7 @@ from stagewise.inspection.fitted_model import FittedModel, Vector
 from stagewise.inspection.tables.description import Description, describe_table
 from stagewise.inspection.tables.hints import Hint
 from stagewise.inspection.tables.profile import Profile
+from stagewise.report.axis_limits import robust_limits
 from stagewise.report.row_facts import take
 
 __all__ = ["ColumnFacts", "TableFacts", "table_facts"]
@@ -29,6 +30,7 @@ ROWS = 100_000
 """Larger tables are described from a sample of this many rows."""
 COLUMNS = 200
 LINES = 20
+BARS = 20
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,9 @@ class ColumnFacts:
     min, quartiles, max, mean, deviation : floats
         Summary of a numeric column; NaN for categories.
     bars : float64 array
-        The counts of a histogram with equal bins.
+        The counts of a histogram with equal bins between `robust_limits`.
+    outside : int
+        The number of finite values beyond these limits.
     frequent : tuple of (str, int)
         The most frequent values and their numbers of rows.
     is_number : bool
@@ -85,6 +89,7 @@ class ColumnFacts:
     mean: float
     deviation: float
     bars: Vector
+    outside: int
     frequent: tuple[tuple[str, int], ...]
     is_number: bool
     formatted: FormattedFacts | None = None
@@ -158,7 +163,8 @@ def table_facts(
     target = found.target
     profiles = sorted(found.columns, key=lambda c: c.name != target)
     columns = tuple(
-        _column(c, name if c.name == target else c.name, c.name == target) for c in profiles
+        _column(c, name if c.name == target else c.name, c.name == target, found.values[c.name])
+        for c in profiles
     )
     return TableFacts(
         n_rows,
@@ -187,8 +193,8 @@ def _columns(fitted: FittedModel, X: Any, places: list[int]) -> Table:
     return replace(read, names=[fitted.names[j] for j in places])
 
 
-def _column(profile: Profile, name: str, is_target: bool) -> ColumnFacts:
-    counts, _ = profile.density
+def _column(profile: Profile, name: str, is_target: bool, values: Any) -> ColumnFacts:
+    bars, outside = _histogram(values) if profile.is_number else (np.zeros(0), 0)
     return ColumnFacts(
         name,
         is_target,
@@ -201,11 +207,25 @@ def _column(profile: Profile, name: str, is_target: bool) -> ColumnFacts:
         float(profile.deciles[-1]),
         profile.mean,
         profile.deviation,
-        counts.astype(np.float64),
+        bars,
+        outside,
         tuple((_format(profile, k), rows) for k, (_, rows) in enumerate(profile.frequent[:8])),
         profile.is_number,
         None if profile.temporal_type is None else _formatted(profile),
     )
+
+
+def _histogram(values: Vector) -> tuple[Vector, int]:
+    """Return the counts of equal bins between robust limits, and the number of values beyond."""
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return np.zeros(0), 0
+    low, high = robust_limits(finite)
+    edges = np.linspace(low, high, BARS + 1)
+    if not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
+        return np.zeros(0), 0
+    counts, _ = np.histogram(finite, bins=edges)
+    return counts.astype(np.float64), int(np.count_nonzero((finite < low) | (finite > high)))
 
 
 def _formatted(profile: Profile) -> FormattedFacts:

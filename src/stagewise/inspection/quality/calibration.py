@@ -19,7 +19,7 @@ from stagewise.inspection.quality.predictions import Predictions
 from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.rules import Number
 
-__all__ = ["Calibration", "calibration"]
+__all__ = ["Calibration", "calibration", "weight_bins", "wilson_limits"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,14 +63,14 @@ class Calibration(Displayed):
         rows = predictions.with_weight()
         probability, largest = rows.y_pred[:, place], rows.weight.max()
         weight = rows.weight / largest  # so that squares do not overflow
-        number = _bins(probability, weight, most)
+        number = weight_bins(probability, weight, most)
         n = number.max() + 1
         total, squares, p, own = (
             np.bincount(number, weights=each, minlength=n).astype(np.float64)
             for each in (weight, weight**2, weight * probability, weight * (rows.y == place))
         )
         predicted, observed = p / total, own / total
-        low, high = _wilson(observed, total**2 / squares, share)
+        low, high = wilson_limits(observed, total**2 / squares, share)
         return cls(predictions.names[place], predicted, observed, low, high, total * largest)
 
     def _summary(self) -> Summary:
@@ -147,10 +147,10 @@ def calibration(
     return Calibration.of(predictions, pos_label, n_bins=n_bins, confidence_level=confidence_level)
 
 
-def _bins(p: Vector, weight: Vector, most: int) -> np.ndarray[Any, Any]:
-    """Return the bin of each row; equal probabilities are in the same bin."""
-    values, place = np.unique(p, return_inverse=True)
-    own = np.bincount(place, weights=weight, minlength=len(values))
+def weight_bins(values: Vector, weight: Vector, most: int) -> np.ndarray[Any, Any]:
+    """Return the bin of each row; bins have about equal weights, and equal values one bin."""
+    distinct, place = np.unique(values, return_inverse=True)
+    own = np.bincount(place, weights=weight, minlength=len(distinct))
     middle = (np.cumsum(own) - own / 2) / own.sum()
     number = np.minimum((middle * most).astype(np.intp), most - 1)
     return np.asarray(
@@ -158,7 +158,8 @@ def _bins(p: Vector, weight: Vector, most: int) -> np.ndarray[Any, Any]:
     )  # renumbered without empty bins
 
 
-def _wilson(share: Vector, n: Vector, confidence_level: float) -> tuple[Vector, Vector]:
+def wilson_limits(share: Vector, n: Vector, confidence_level: float) -> tuple[Vector, Vector]:
+    """Return confidence limits of shares of n rows (Wilson 1927)."""
     z = ndtri((1 + confidence_level) / 2)
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     reach = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)

@@ -182,7 +182,7 @@ function addTip(mark, lines) {
 
 // ---- tables -------------------------------------------------------------------------------------
 
-/** A table of columns {title, cell(row), number, key(row)}; a click on a heading sorts. */
+/** A table of columns {title, cell(row), number, key(row), width}; a click on a heading sorts. */
 function tableOf(caption, columns, rows) {
   const body = h("tbody", {});
   let order = [...rows];
@@ -211,7 +211,8 @@ function tableOf(caption, columns, rows) {
   });
   fill();
   return [h("p", { class: "caption" }, caption), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-    h("table", { "aria-label": caption }, h("thead", {}, h("tr", {}, heads)), body))];
+    h("table", { "aria-label": caption, class: columns[0].width ? "fixed" : null },
+      columns[0].width ? h("colgroup", {}, columns.map(({ width }) => h("col", { style: { width: `${width}%` } }))) : null, h("thead", {}, h("tr", {}, heads)), body))];
 }
 
 /** A table with the numbers of a chart, closed at first. */

@@ -53,9 +53,22 @@ function ends(numbers, air = 0.04) {
   return [least - margin, most + margin];
 }
 
-/** A chart area; `x` and `y` are the shown ranges. */
+/** The range without numbers that are far from most others, with a margin; see axis_limits.py. */
+function robustEnds(numbers, air = 0.04) {
+  const sorted = Float64Array.from(numbers).filter(Number.isFinite).sort();
+  const n = sorted.length;
+  const trimmed = Math.max(1, Math.floor(n / 100));
+  const [low, high] = [sorted[trimmed], sorted[n - 1 - trimmed]];
+  if (n < 10 || !(high > low)) return ends(sorted, air);
+  const span = high - low;
+  return ends(sorted.filter((x) => x >= low - span && x <= high + span), air);
+}
+
+/** A chart area; `x` and `y` are the shown ranges. With `clip`, marks end at the axes. */
 class Chart {
-  constructor(width, height, { x, y, left, right = 16, top = 14, bottom = 44, label, whole = false }) {
+  static clips = 0;
+
+  constructor(width, height, { x, y, left, right = 16, top = 14, bottom = 44, label, whole = false, clip = false }) {
     this.width = width;
     this.height = height;
     this.yTicks = ticks(...y, Math.max(2, Math.round((height - top - bottom) / 60)));
@@ -71,6 +84,25 @@ class Chart {
     this.marks = g("g", {});
     this.svg = g("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
       this.back, this.marks);
+    if (clip) {
+      const id = `clip-${Chart.clips++}`;
+      const { left: x0, top: y0, right: x1, bottom: y1 } = this.box;
+      this.svg.prepend(g("clipPath", { id }, g("rect", { x: x0, y: y0, width: Math.max(x1 - x0, 0), height: Math.max(y1 - y0, 0) })));
+      this.marks.setAttribute("clip-path", `url(#${id})`);
+    }
+  }
+
+  /** Note that some marks are outside the axes. */
+  outside(count, noun) {
+    if (count) this.svg.append(g("text", { class: "note", "data-outside": count, x: this.box.right, y: this.box.top - 3, "text-anchor": "end" }, `${amount(count, noun)} outside`));
+    return this;
+  }
+
+  /** The position of a mark, moved to the border if it is outside; `far` draws such a mark. */
+  placed(x, y) {
+    const { left, right, top, bottom } = this.box;
+    const [cx, cy] = [Math.min(Math.max(x, left), right), Math.min(Math.max(y, top), bottom)];
+    return { cx, cy, inside: cx === x && cy === y };
   }
 
   /** Draw axes with titles; `xs` and `ys` are ticks [value, text], or undefined for the default. */
@@ -160,6 +192,11 @@ class Chart {
   }
 }
 
+/** A diamond: the mark of something outside the axes. */
+function far(cx, cy, attributes) {
+  return g("path", { ...attributes, class: "far", d: `M${cx - 5} ${cy}L${cx} ${cy - 5}L${cx + 5} ${cy}L${cx} ${cy + 5}Z` });
+}
+
 /**
  * A figure that is drawn with the width of its container.
  *
@@ -187,31 +224,41 @@ function legend(entries) {
   return h("ul", { class: "legend" }, entries.map(([text, name]) => h("li", {}, h("i", { class: name }), text)));
 }
 
-/** Horizontal bars with names on the left; rows {name, value, low, high, lines}. */
-function bars(rows, width, { label, unit, most = 0.32 }) {
-  const line = 24;
+/**
+ * Horizontal bars with names; rows {name, value, low, high, lines, note}; a line at `rule`.
+ *
+ * Names are on the left; with `stacked`, on a narrow screen they are above the bars.
+ */
+function bars(rows, width, { label, unit, most = 0.32, rule, stacked = false }) {
+  const above = stacked && width < 520 ? 18 : 0;
+  const line = 24 + above;
   const longest = Math.max(...rows.map((row) => row.name.length));
-  const names = Math.min(Math.max(60, 7 * longest + 12), width * most);
+  const names = above ? 4 : Math.min(Math.max(60, 7 * longest + 12), width * most);
   const reach = rows.flatMap((row) => [row.value, row.high, row.low]).filter(Number.isFinite);
   const x = [Math.min(0, ...reach), Math.max(0, ...reach) || 1];
-  const chart = new Chart(width, rows.length * line + 56, { x, y: [rows.length, 0], left: names, right: 62, top: 6, bottom: 46, label })
+  const right = rows.some((row) => row.note) ? 128 : 62;
+  const chart = new Chart(width, rows.length * line + 56, { x, y: [rows.length, 0], left: names, right, top: 6, bottom: 46, label })
     .axes({ xLabel: unit, ys: [] });
+  const drawRule = () => Number.isFinite(rule) && chart.rule({ x: rule, class: "mark" });
+  if (above) drawRule(); // behind the names
   rows.forEach((row, i) => {
     const y = chart.y(i);
     const [from, to] = [chart.x(Math.min(0, row.value)), chart.x(Math.max(0, row.value))];
-    const letters = Math.floor(names / 7.2);
+    const letters = Math.floor((above ? width : names) / 7.2);
     const bar = g("g", { class: "hover" },
       g("rect", { class: "hit", x: 0, y, width, height: line }),
-      g("text", { class: "name", x: names - 8, y: y + 16, "text-anchor": "end" }, cutText(row.name, letters)),
-      g("rect", { class: row.value < 0 ? "bar down" : "bar", x: from, y: y + 4, width: Math.max(to - from, 0.5), height: line - 8, rx: 2 }));
+      g("text", { class: "name", x: above ? names : names - 8, y: y + 16, "text-anchor": above ? "start" : "end" }, cutText(row.name, letters)),
+      g("rect", { class: row.value < 0 ? "bar down" : "bar", x: from, y: y + 4 + above, width: Math.max(to - from, 0.5), height: 16, rx: 2 }));
     if (Number.isFinite(row.low)) {
-      bar.append(g("line", { class: "whisker", x1: chart.x(row.low), x2: chart.x(row.high), y1: y + 12, y2: y + 12 }));
+      bar.append(g("line", { class: "whisker", x1: chart.x(row.low), x2: chart.x(row.high), y1: y + 12 + above, y2: y + 12 + above }));
     }
     // At the end of the bar, or in the free space after its interval.
-    const free = Number.isFinite(row.high) ? width - 54 : chart.x(Math.max(row.value, 0)) + 6;
-    bar.append(g("text", { class: "tick", x: free, y: y + 16 }, formatNumber(row.value, 3)));
+    const free = Number.isFinite(row.high) ? width - right + 8 : chart.x(Math.max(row.value, 0)) + 6;
+    bar.append(g("text", { class: "tick", x: free, y: y + 16 + above }, formatNumber(row.value, 3)));
+    if (row.note) bar.append(g("text", { class: "tick", x: width, y: y + 16 + above, "text-anchor": "end" }, row.note));
     addTip(bar, row.lines ?? [`${row.name}: ${formatNumber(row.value, 5)}`]);
     chart.add(bar);
   });
+  if (!above) drawRule();
   return chart.svg;
 }

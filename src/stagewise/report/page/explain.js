@@ -10,7 +10,7 @@ function explainSection(page) {
     return section;
   }
   put(section,
-    h("p", { class: "lead" }, `Shapley values: the contribution of each feature to the model output of a row, relative to the baseline (the average model output over ${rows.baseline}). The plot shows ${some} and the ${Math.min(SHOWN, rows.explained.length)} features with the largest mean absolute Shapley values. Every dot is a row; click a dot to select its row below.`),
+    h("p", { class: "lead" }, `Shapley values: the contribution of each feature to the model output of a row, relative to the baseline (the average model output over ${rows.baseline}). The plot shows ${some} and the ${Math.min(SHOWN, rows.explained.length)} features with the largest mean absolute Shapley values. Every dot is a row; click a dot to select its row below.${page.hasLink() ? ` The waterfall below adds the Shapley values one after the other, the largest first; on the scale of the ${page.predictionUnit()} the steps depend on this order, on that of the ${rows.unit} they do not.` : ""}`),
     h("div", { class: "controls" }, outputMenu(page, "Output", page.explained)),
     h("p", { class: "soft small" }, "feature value: low", h("span", { class: "ramp low-high" }), "high (categories in their order); grey: missing"));
   const chart = figure(null, (width) => beeswarm(page, width));
@@ -34,8 +34,8 @@ function beeswarm(page, width) {
   const top = Array.from(rows.explained, (_, f) => f).sort((a, b) => size[b] - size[a]).filter((f) => size[f] > 0).slice(0, SHOWN);
   const line = 34;
   const names = Math.min(170, Math.max(84, width * 0.26));
-  const x = ends(top.flatMap((f) => Array.from({ length: n }, (_, i) => rows.shap.at(i, f, k))));
-  const chart = new Chart(width, Math.max(top.length, 1) * line + 52, { x, y: [top.length, 0], left: names, right: 12, top: 6, bottom: 44, label: `Shapley values of the ${top.length} features with the largest mean absolute value` })
+  const x = robustEnds(top.flatMap((f) => Array.from({ length: n }, (_, i) => rows.shap.at(i, f, k))));
+  const chart = new Chart(width, Math.max(top.length, 1) * line + 62, { x, y: [top.length, 0], left: names, right: 12, top: 16, bottom: 44, label: `Shapley values of the ${top.length} features with the largest mean absolute value` })
     .axes({ xLabel: `Shapley value (${page.shapUnit()})`, ys: [] }).rule({ x: 0, class: "solid" });
   const dots = g("g", {});
   const chosen = g("g", {});
@@ -48,15 +48,16 @@ function beeswarm(page, width) {
     const piles = new Map();
     const order = Array.from({ length: n }, (_, i) => i).sort((a, b) => rows.shap.at(a, f, k) - rows.shap.at(b, f, k));
     for (const i of order) {
-      const x = chart.x(rows.shap.at(i, f, k));
-      const bin = Math.round(x / 3.2);
+      const { cx, inside } = chart.placed(chart.x(rows.shap.at(i, f, k)), chart.y(place + 0.5));
+      const bin = Math.round(cx / 3.2);
       const above = piles.get(bin) ?? 0;
       piles.set(bin, above + 1);
       // Alternately above and below; dots that do not fit overlap the last ones.
       const offset = Math.min(Math.ceil(above / 2) * 2.9, line / 2 - 6) * (above % 2 ? 1 : -1);
       const fill = Number.isNaN(rank[i]) ? "var(--faint)" : blend(LOW_HIGH, rank[i]);
-      at[place][i] = { cx: x.toFixed(1), cy: (chart.y(place + 0.5) + offset).toFixed(1), fill };
-      dots.append(g("circle", { ...at[place][i], r: 2.7, opacity: 0.8, "data-i": i, "data-f": f }));
+      at[place][i] = { cx: cx.toFixed(1), cy: (chart.y(place + 0.5) + offset).toFixed(1), fill };
+      if (inside) dots.append(g("circle", { ...at[place][i], r: 2.7, opacity: 0.8, "data-i": i, "data-f": f }));
+      else dots.append(far(cx, chart.y(place + 0.5), { "data-i": i, "data-f": f }));
     }
   });
   dots.addEventListener("pointermove", (event) => {
@@ -66,6 +67,7 @@ function beeswarm(page, width) {
   });
   dots.addEventListener("pointerleave", hideTip);
   dots.addEventListener("click", (event) => page.row.set(Number(event.target.dataset.i)));
+  chart.outside(dots.querySelectorAll(".far").length, "dot");
   chart.add(dots, chosen).svg.mark = (i) => chosen.replaceChildren(...at.map((places) => g("circle", { ...places[i], r: 5, class: "chosen" })));
   chart.svg.mark(page.row.value);
   return chart.svg;
@@ -91,12 +93,11 @@ function rowMenu(page) {
 
 function rowExplorer(page) {
   const { rows } = page.facts;
+  const outputs = Array.from(rows.base, (_, k) => k);
   const chart = figure(null, (width) => {
     const i = page.row.value;
-    const k = page.shapOutput();
-    const parts = Array.from(rows.explained, (j, f) => ({ feature: j, text: page.cell(i, j), shap: rows.shap.at(i, f, k) }));
-    const rest = rows.other_shap.at(i, k);
-    return waterfall(page, parts, rest, rows.base[k], width);
+    const parts = Array.from(rows.explained, (j, f) => ({ feature: j, text: page.cell(i, j), shap: outputs.map((k) => rows.shap.at(i, f, k)) }));
+    return waterfall(page, parts, outputs.map((k) => rows.other_shap.at(i, k)), rows.base, width);
   });
   const cells = h("div", {});
   const at = new Map(Array.from(rows.explained, (j, f) => [j, f]));
@@ -113,38 +114,55 @@ function rowExplorer(page) {
     ], () => Array.from(rows.features)));
     chart.redraw();
   });
-  page.explained.watch(() => chart.redraw());
+  for (const choice of [page.explained, page.inPredictions]) choice.watch(() => chart.redraw());
   return h("div", { id: "row" }, h("h3", {}, "One row"),
-    h("div", { class: "controls" }, rowMenu(page), h("button", { type: "button", onclick: selectWorst }, "Worst prediction")),
+    h("div", { class: "controls" }, rowMenu(page), h("button", { type: "button", onclick: selectWorst }, "Worst prediction"), scaleButtons(page)),
     rows.reason ? null : chart, cells);
 }
 
-/** A waterfall chart from the baseline to the prediction of a row. */
+/** Buttons for the scale of waterfalls: that of the Shapley values, or predictions; null if these are the same. */
+function scaleButtons(page) {
+  if (!page.hasLink()) return null;
+  return buttons("Scale", [[true, page.predictionUnit()], [false, page.facts.rows.unit]], page.inPredictions);
+}
+
+/**
+ * A waterfall chart from the baseline to the prediction of a row.
+ *
+ * Shapley values and `base` have a number for each explained output. They are added one after the
+ * other, the largest first; on the scale of predictions, each sum is then converted by the link.
+ */
 function waterfall(page, parts, rest, base, width) {
   const most = 10;
-  const order = [...parts].sort((a, b) => Math.abs(b.shap) - Math.abs(a.shap));
-  const shown = order.slice(0, most).filter((part) => part.shap !== 0);
-  const left = rest + order.slice(shown.length).reduce((sum, part) => sum + part.shap, 0);
+  const k = page.shapOutput();
+  const order = [...parts].sort((a, b) => Math.abs(b.shap[k]) - Math.abs(a.shap[k]));
+  const shown = order.slice(0, most).filter((part) => part.shap[k] !== 0);
+  const add = (sums, shap) => sums.map((sum, o) => sum + shap[o]);
+  const left = order.slice(shown.length).reduce((sums, part) => add(sums, part.shap), Array.from(rest));
   const names = page.facts.overview.features;
   const narrow = width < 520; // names above values
   const steps = shown.map((part) => ({ name: names[part.feature], value: part.text, shap: part.shap }));
   const others = names.length - shown.length;
-  if (others > 0 && left !== 0) steps.push({ name: `${amount(others, "other feature")}`, shap: left });
+  if (others > 0 && left.some((value) => value !== 0)) steps.push({ name: `${amount(others, "other feature")}`, shap: left });
   const line = narrow ? 38 : 28;
   const room = Math.min(230, Math.max(110, width * 0.36));
   const letters = Math.floor(room / 7.4);
-  const at = [base];
-  for (const step of steps) at.push(at[at.length - 1] + step.shap);
+  const sums = [Array.from(base)];
+  for (const step of steps) sums.push(add(sums[sums.length - 1], step.shap));
+  const converted = page.hasLink() && page.inPredictions.value;
+  const at = sums.map((values) => (converted ? page.predictionOf(values) : values[k]));
+  const moved = steps.map((_, i) => at[i + 1] - at[i]);
   const total = at[at.length - 1];
+  const unit = converted ? page.predictionUnit(true) : page.shapUnit();
   const chart = new Chart(width, (steps.length + 2) * line + 52, { x: ends(at, 0.1), y: [steps.length + 2, 0], left: room, right: 58, top: 4, bottom: 44, label: "Waterfall chart from the baseline to the prediction of this row" })
-    .axes({ xLabel: page.shapUnit(), ys: [] });
+    .axes({ xLabel: unit, ys: [] });
   const named = (place, text, kind, down = 4) => chart.add(g("text", { class: kind, x: room - 10, y: chart.y(place + 0.5) + down, "text-anchor": "end" }, cutText(text, letters)));
   const end = (place, x, text) => {
     named(place, text, "strong");
     chart.add(g("circle", { class: "point", r: 6, cx: chart.x(x), cy: chart.y(place + 0.5) }),
       g("text", { class: "strong", x: chart.x(x) + 11, y: chart.y(place + 0.5) + 4 }, formatNumber(x, 4)));
   };
-  end(0, base, "baseline");
+  end(0, at[0], "baseline");
   steps.forEach((step, i) => {
     const whole = step.value === undefined ? step.name : `${step.name} = ${step.value}`;
     if (narrow && step.value !== undefined) {
@@ -153,11 +171,12 @@ function waterfall(page, parts, rest, base, width) {
     } else named(i + 1, whole, "name");
     const [x0, x1] = [chart.x(at[i]), chart.x(at[i + 1])];
     const y = chart.y(i + 1) + 5;
-    const bar = g("rect", { class: step.shap > 0 ? "up" : "downward", x: Math.min(x0, x1), width: Math.max(Math.abs(x1 - x0), 1), y, height: line - 10, rx: 3 });
-    chart.add(g("line", { class: "join", x1: x0, x2: x0, y1: y - line / 2, y2: y }), addTip(bar, [whole, signed(step.shap, 4), `sum so far ${formatNumber(at[i + 1], 4)}`]),
-      g("text", { class: "tick", x: Math.max(x0, x1) + 6, y: y + line / 2 - 1 }, signed(step.shap, 3)));
+    const bar = g("rect", { class: moved[i] > 0 ? "up" : "downward", x: Math.min(x0, x1), width: Math.max(Math.abs(x1 - x0), 1), y, height: line - 10, rx: 3, "data-step": moved[i] });
+    chart.add(g("line", { class: "join", x1: x0, x2: x0, y1: y - line / 2, y2: y }), addTip(bar, [whole, signed(moved[i], 4), `sum so far ${formatNumber(at[i + 1], 4)}`]),
+      g("text", { class: "tick", x: Math.max(x0, x1) + 6, y: y + line / 2 - 1 }, signed(moved[i], 3)));
   });
   end(steps.length + 1, total, "prediction");
+  chart.svg.dataset.base = at[0];
   chart.svg.dataset.total = total;
   return chart.svg;
 }

@@ -90,8 +90,10 @@ function dependenceSection(page) {
     const shift = (values) => (centred.value ? values.map((v) => v - values[0]) : values);
     const mean = shift(x.map((_, i) => curve.mean.at(i, k)));
     const own = Array.from({ length: curve.rows.shape[0] }, (_, r) => shift(x.map((_, i) => curve.rows.at(r, i, k))));
-    const chart = new Chart(width, 360, { x: ends(x, 0.01), y: ends([...mean, ...own.flat()]), label: label(curve), whole: x.every(Number.isInteger) })
-      .axes({ xLabel: names[curve.axis.feature], yLabel: centred.value ? `change of ${unit()}` : unit(), xs: datetimeTicks(curve.axis, ends(x, 0.01), width / 110) });
+    const [xs, ys] = [xRange(page, curve.axis), joined(robustEnds(own.flat()), ends(mean))];
+    const chart = new Chart(width, 360, { x: xs, y: ys, label: label(curve), whole: x.every(Number.isInteger), clip: true })
+      .axes({ xLabel: names[curve.axis.feature], yLabel: centred.value ? `change of ${unit()}` : unit(), xs: datetimeTicks(curve.axis, xs, width / 110) });
+    chart.outside(x.filter((v) => v < xs[0] || v > xs[1]).length, "grid point");
     for (const values of own) chart.line(x, values, { class: "thin" });
     chart.line(x, mean, { "stroke-width": 3 });
     for (const t of curve.axis.deciles) chart.add(g("line", { class: "rug", x1: chart.x(t), x2: chart.x(t), y1: chart.box.bottom, y2: chart.box.bottom - 7 }));
@@ -160,6 +162,14 @@ function dependenceSection(page) {
     });
   }
   return section;
+}
+
+/** The range of an axis, without extreme values if they would take more than two thirds of it. */
+function xRange(page, axis) {
+  const whole = ends(axis.x, 0.01);
+  const some = robustEnds(Array.from(page.facts.rows.row, (_, i) => page.code(i, axis.feature)), 0.02);
+  const plain = page.model.features[axis.feature].kind === "number" && some[1] > some[0];
+  return plain && some[1] - some[0] < (whole[1] - whole[0]) / 3 ? some : whole;
 }
 
 /** Format a point of an axis. */

@@ -9,6 +9,7 @@ class Page {
     const outputs = facts.overview.outputs.length;
     this.output = new Choice(facts.overview.task === "classification" && outputs === 2 ? 1 : 0);
     this.explained = new Choice(this.output.value); // the output whose Shapley values are shown
+    this.inPredictions = new Choice(true); // whether waterfalls show predictions, not scores
     this.wide = new Map(facts.rows.texts);
     this.place = new Map(Array.from(facts.rows.features, (j, at) => [j, at]));
     this.unknown = new Map(facts.rows.unknown.map(([i, j, text]) => [`${i} ${j}`, text]));
@@ -57,6 +58,29 @@ class Page {
     return overview.outputs.length > 1 ? `${rows.unit}: ${name}` : rows.unit;
   }
 
+  /** Whether Shapley values are not in units of the prediction, and the page has the link. */
+  hasLink() {
+    return this.model.predictable && !["", "prediction", "probability"].includes(this.facts.rows.unit);
+  }
+
+  /** The unit of predictions, with the class or target if `whole`. */
+  predictionUnit(whole = false) {
+    const { overview } = this.facts;
+    if (overview.task === "classification") return whole ? `probability of ${overview.outputs[this.classOfScore()]}` : "probability";
+    return whole ? (overview.outputs.length > 1 ? overview.outputs[this.explained.value] : overview.target) : "prediction";
+  }
+
+  /** The prediction whose scores are explained: of two classes with one score the second. */
+  classOfScore() {
+    const { overview, rows } = this.facts;
+    return rows.base.length > 1 ? this.explained.value : overview.outputs.length - 1;
+  }
+
+  /** The prediction of scores in the units of Shapley values. */
+  predictionOf(values) {
+    return this.model.predictionOfExplained(values)[this.classOfScore()];
+  }
+
   /** The index of the predicted class of a row. */
   predictedClass(i) {
     const proba = this.facts.overview.outputs.map((_, k) => this.facts.rows.y_pred.at(i, k));
@@ -90,6 +114,7 @@ const SECTIONS = [
   ["data", "Data", tableSection],
   ["learning", "Learning curves", learningSection],
   ["quality", "Quality", qualitySection],
+  ["subgroups", "Subgroups", subgroupsSection],
   ["importance", "Importance", importanceSection],
   ["dependence", "Dependence", dependenceSection],
   ["explain", "Explanations", explainSection],

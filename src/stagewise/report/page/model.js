@@ -70,6 +70,12 @@ class Model {
     return this.predictionOf(this.score(codes));
   }
 
+  // Predictions from sums of Shapley values, whose units are offset + scale * score.
+  predictionOfExplained(values) {
+    const { offset, scale } = this.#facts;
+    return this.predictionOf(Array.from(values, (value, k) => (value - offset[k]) / scale[k]));
+  }
+
   // ---- explaining -------------------------------------------------------------------------------
 
   // Exact Shapley values: base[k] is the base value, values[j][k] the Shapley value of feature j.

@@ -4,6 +4,7 @@ function overviewSection({ facts }) {
   const o = facts.overview;
   const section = h("section", { id: "overview", class: "hero", "aria-labelledby": "title" });
   const interval = (s) => (Number.isFinite(s.low) ? `${formatNumber(s.low, 3)} to ${formatNumber(s.high, 3)}` : "no confidence interval");
+  const baseline = (s) => (Number.isFinite(s.baseline) ? ["best constant: ", h("b", { "data-baseline": s.name }, formatNumber(s.baseline, 4))] : "no baseline");
   put(section,
     h("p", { class: "kind" }, `${o.estimator} · ${o.task}`),
     h("h1", { id: "title" }, o.title),
@@ -14,10 +15,12 @@ function overviewSection({ facts }) {
       h("div", { class: "card" },
         h("div", { class: "what" }, s.label),
         h("div", { class: "value", "data-score": s.name }, formatNumber(s.value, 4)),
+        h("div", { class: "words" }, s.reason && !Number.isFinite(s.value) ? s.reason : inWords(s, o)),
+        h("div", { class: "range" }, baseline(s)),
         h("div", { class: "range" }, interval(s))))));
   }
   put(section,
-    h("p", { class: "soft small" }, `Ranges are ${share(o.confidence_level, 2)} confidence intervals, from the ${amount(o.n_rows, "row")} of this table${o.weighted ? " with their weights" : ""}. Use rows that were not used for training: scores on training rows are too optimistic.`),
+    h("p", { class: "soft small" }, `Best constant: the score of the constant prediction that is best for these rows${o.task === "classification" ? " (the class shares, or the most frequent class)" : " (the mean; for MAE the median)"}. Ranges are ${share(o.confidence_level, 2)} confidence intervals, from the ${amount(o.n_rows, "row")} of this table${o.weighted ? " with their weights" : ""}. Use rows that were not used for training: scores on training rows are too optimistic.`),
     h("dl", { class: "facts" }, [
       ["Target", o.target],
       ["Features", `${formatNumber(o.features.length, 9)}, ${formatNumber(o.n_used, 9)} of them used`],
@@ -57,16 +60,38 @@ function candidates(rows) {
     ], rows));
 }
 
+/** A score in plain words. */
+function inWords({ name, value }, o) {
+  const explained = (of) => (value >= 0 ? `${share(value)} of the ${of} explained` : "worse than the mean of the target");
+  if (name.startsWith("d2_")) return explained("deviance");
+  if (name.endsWith("_deviance")) return "mean deviance; 0 is perfect";
+  const several = o.outputs.length > 2 ? ", mean over the classes" : "";
+  return {
+    rmse: "typical error; large errors count more",
+    mae: "mean size of an error",
+    r2: explained("variance"),
+    log_loss: `the true class gets a probability of ${share(Math.exp(-value))} (geometric mean)`,
+    accuracy: `${share(value)} of rows predicted correctly`,
+    auc: `${share(value)} of pairs ranked correctly${several}`,
+    brier: "mean squared error of probabilities",
+  }[name] ?? "";
+}
+
 function story(o) {
-  const scores = Object.fromEntries(o.scores[0][1].map((s) => [s.name, s.value]));
+  const scores = Object.fromEntries(o.scores[0][1].map((s) => [s.name, s]));
   const first = o.scores.length > 1 ? " for the first target" : "";
-  const task = `Predicts ${o.target} from ${amount(o.features.length, "feature")}. `;
+  const task = `Predicts ${o.subject} from ${amount(o.features.length, "feature")}. `;
+  const against = (s, format) => (Number.isFinite(s.baseline) ? ` (best constant: ${format(s.baseline)})` : "");
   if (o.task === "regression") {
-    const part = Number.isFinite(scores.r2) ? `; R² is ${formatNumber(scores.r2, 3)}` : "";
-    return `${task}The mean absolute error${first} is ${formatNumber(scores.mae, 3)}${part}.`;
+    const d2 = Object.values(scores).find((s) => s.name.startsWith("d2_"));
+    if (d2 && Number.isFinite(d2.value)) return `${task}The model explains ${share(d2.value)} of the ${scores[d2.name.slice(3)].label}${first} (D²).`;
+    const part = Number.isFinite(scores.r2.value) ? `; R² is ${formatNumber(scores.r2.value, 3)}` : "";
+    const error = (x) => formatNumber(x, 3);
+    return `${task}The mean absolute error${first} is ${error(scores.mae.value)}${against(scores.mae, error)}${part}.`;
   }
-  const area = Number.isFinite(scores.auc) ? `; the AUC is ${formatNumber(scores.auc, 4)}` : "";
-  return `${task}The accuracy with ${formatNumber(o.outputs.length)} classes is ${share(scores.accuracy, 3)}${area}.`;
+  const percent = (x) => share(x, 3);
+  const area = Number.isFinite(scores.auc.value) ? `; the AUC is ${formatNumber(scores.auc.value, 4)}: ${share(scores.auc.value)} of pairs are ranked correctly` : "";
+  return `${task}The accuracy with ${formatNumber(o.outputs.length)} classes is ${percent(scores.accuracy.value)}${against(scores.accuracy, percent)}${area}.`;
 }
 
 function fingerprint(digits) {
@@ -95,18 +120,20 @@ function tableSection({ facts }) {
     h("h2", { id: "data-title" }, "Data"),
     h("p", { class: "lead" }, `${amount(t.n_rows, "row")}, ${amount(t.n_columns, "column")} and the target.${some}${fewer}`),
     notes(t.hints.map((hint) => [null, hint.text])));
+  const numbers = (c) => c.is_number && (c.formatted || Number.isFinite(c.quartiles[1]));
+  const cut = (text) => h("div", { class: "cut", title: text }, text);
   const columns = [
-    { title: "column", key: (c) => c.name, cell: (c) => [h("span", { title: c.name }, c.name),
+    { title: "column", width: 20, key: (c) => c.name, cell: (c) => [h("div", { class: "cut" }, h("span", { title: c.name }, c.name)),
       h("div", { class: "under" }, c.is_target ? `${c.kind}, target` : c.kind)] },
-    { title: "distribution", cell: spark },
-    { title: "missing", number: true, cell: (c) => (c.missing ? share(c.missing / t.n_described) : "0"), key: (c) => c.missing },
-    { title: "distinct", number: true, cell: (c) => formatNumber(c.distinct, 9), key: (c) => c.distinct },
-    { title: "min", number: true, cell: (c) => c.formatted?.min ?? formatNumber(c.min), key: (c) => c.min },
-    { title: "quartiles", number: true, cell: (c) => (c.is_number ? (c.formatted?.quartiles ?? Array.from(c.quartiles, (q) => formatNumber(q, 3))).join(" · ") : "–"), key: (c) => c.quartiles[1] },
-    { title: "max", number: true, cell: (c) => c.formatted?.max ?? formatNumber(c.max), key: (c) => c.max },
-    { title: "mean", number: true, cell: (c) => c.formatted?.mean ?? formatNumber(c.mean), key: (c) => c.mean },
-    { title: "outliers", number: true, cell: (c) => (c.is_number ? formatNumber(c.outliers, 9) : "–"), key: (c) => c.outliers },
-    { title: "most frequent", cell: (c) => (c.frequent.length && c.frequent[0][1] > 1 ? ellipsis(`${c.frequent[0][0]} (${formatNumber(c.frequent[0][1], 9)})`, 22) : "–") },
+    { title: "distribution", width: 12, cell: spark },
+    { title: "missing", width: 8, number: true, cell: (c) => (c.missing ? share(c.missing / t.n_described) : "0"), key: (c) => c.missing },
+    { title: "distinct", width: 8, number: true, cell: (c) => formatNumber(c.distinct, 9), key: (c) => c.distinct },
+    { title: "min – max, quartiles", width: 22, number: true, key: (c) => c.quartiles[1], cell: (c) => (numbers(c)
+      ? [cut(`${c.formatted?.min ?? formatNumber(c.min)} – ${c.formatted?.max ?? formatNumber(c.max)}`),
+        h("div", { class: "under" }, cut((c.formatted?.quartiles ?? Array.from(c.quartiles, (q) => formatNumber(q, 3))).join(" · ")))] : "–") },
+    { title: "mean", width: 10, number: true, cell: (c) => cut(c.formatted?.mean ?? formatNumber(c.mean)), key: (c) => c.mean },
+    { title: "outliers", width: 7, number: true, cell: (c) => (c.is_number ? formatNumber(c.outliers, 9) : "–"), key: (c) => c.outliers },
+    { title: "most frequent", width: 13, cell: (c) => (c.frequent.length && c.frequent[0][1] > 1 ? [cut(c.frequent[0][0]), h("div", { class: "under" }, amount(c.frequent[0][1], "row"))] : "–") },
   ];
   put(section, tableOf("Outliers are more than 1.5 interquartile ranges beyond the quartiles. Click a column heading to sort.", columns, t.columns));
   const associated = t.associations.filter((line) => Number.isFinite(line[3]));
@@ -132,9 +159,13 @@ function spark(c) {
   if (!counts.length) return "–";
   const [width, height] = [96, 26];
   const most = Math.max(...counts);
+  const outside = c.is_number && c.outside ? [`${amount(c.outside, "value")} outside the chart`] : [];
   const step = width / counts.length;
   const label = c.is_number ? `Distribution of ${c.name}` : `Most frequent categories of ${c.name}`;
+  // A dot above the right end: extreme values are left out, so that they do not flatten the rest.
   const made = g("svg", { class: "spark", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
-    counts.map((n, i) => g("rect", { class: c.is_number ? "bar" : "bar faint", x: i * step, width: Math.max(step - 1, 0.6), y: height - (height * n) / most, height: (height * n) / most })));
-  return c.is_number ? made : addTip(made, c.frequent.map(([value, rows]) => `${value}: ${formatNumber(rows, 9)}`));
+    counts.map((n, i) => g("rect", { class: c.is_number ? "bar" : "bar faint", x: i * step, width: Math.max(step - 1, 0.6), y: height - (height * n) / most, height: (height * n) / most })),
+    outside.length ? g("circle", { class: "point", cx: width - 4, cy: 4, r: 4 }) : null);
+  if (c.is_number) return outside.length ? addTip(made, outside) : made;
+  return addTip(made, c.frequent.map(([value, rows]) => `${value}: ${formatNumber(rows, 9)}`));
 }

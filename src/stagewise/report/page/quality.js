@@ -1,4 +1,4 @@
-// Learning curves and the quality of predictions.
+// Learning curves, and the quality of predictions of classes and of numbers.
 
 function learningSection({ facts }) {
   const section = h("section", { id: "learning", "aria-labelledby": "learning-title" },
@@ -48,23 +48,23 @@ function qualitySection(page) {
 
 function numbersQuality(section, all) {
   const chosen = new Choice(0);
-  put(section, h("p", { class: "lead" }, "Predicted and observed values. Dots are a sample of the rows; bands and bars use all rows."));
+  put(section, h("p", { class: "lead" }, "Predicted and observed values. Dots are a sample of the rows; bands and bars use all rows. Values far outside do not determine the axes: they are diamonds at the border."));
   if (all.length > 1) put(section, h("div", { class: "controls" }, menu("Target", all.map((n, k) => [k, n.target]), chosen)));
   const now = () => all[chosen.value];
   const scatter = figure("Points on the line are perfect predictions.", (width) => {
     const n = now();
-    const both = ends([...n.predicted, ...n.observed]);
+    const both = joined(robustEnds(n.predicted), robustEnds(n.observed));
     const chart = new Chart(width, Math.min(width, 380), { x: both, y: both, label: "Observed against predicted values" })
       .axes({ xLabel: "predicted", yLabel: "observed" });
     chart.line(both, both, { class: "thin picked" });
-    chart.add(rowDots(chart, n.predicted, n.observed, n, (i) => [`predicted ${formatNumber(n.predicted[i])}`, `observed ${formatNumber(n.observed[i])}`]));
+    addDots(chart, n.predicted, n.observed, n, (i) => [`predicted ${formatNumber(n.predicted[i])}`, `observed ${formatNumber(n.observed[i])}`]);
     return chart.svg;
   });
   const fan = figure("Residuals (observed − predicted) with their median and quartiles. A median away from 0 shows bias; a wider band shows larger errors.", (width) => {
     const n = now();
     const { residual } = n;
-    const chart = new Chart(width, Math.min(width, 380), { x: ends(n.predicted), y: ends(residual), label: "Residuals against predicted values" }).axes({ xLabel: "predicted", yLabel: "residual" });
-    chart.add(rowDots(chart, n.predicted, residual, n, (i) => [`predicted ${formatNumber(n.predicted[i])}`, `residual ${signed(residual[i])}`]));
+    const chart = new Chart(width, Math.min(width, 380), { x: robustEnds(n.predicted), y: joined(robustEnds(residual), ends([...n.lower, ...n.upper], 0)), label: "Residuals against predicted values", clip: true }).axes({ xLabel: "predicted", yLabel: "residual" });
+    addDots(chart, n.predicted, residual, n, (i) => [`predicted ${formatNumber(n.predicted[i])}`, `residual ${signed(residual[i])}`]);
     chart.band(n.middle, n.lower, n.upper).line(n.middle, n.median, {}).rule({ y: 0 });
     return chart.svg;
   });
@@ -79,25 +79,27 @@ function numbersQuality(section, all) {
     });
     return chart.rule({ x: 0 }).svg;
   });
-  const normal = figure("Normal Q-Q plot of the standardized residuals. Ends that leave the line show tails heavier or lighter than normal.", (width) => {
+  const normal = figure("Normal Q-Q plot of the standardized residuals, with the line through the quartiles. Ends that leave the line show tails heavier or lighter than normal.", (width) => {
     const n = now();
-    const [x, y] = [ends(n.normal), ends(n.quantile)];
-    const chart = new Chart(width, 260, { x, y, label: "Quantiles of residuals against normal quantiles" })
+    const [x, y] = [ends(n.normal), robustEnds(n.quantile)];
+    const chart = new Chart(width, 260, { x, y, label: "Quantiles of residuals against normal quantiles", clip: true })
       .axes({ xLabel: "normal quantile", yLabel: "standardized residual" });
-    const line = [Math.max(x[0], y[0]), Math.min(x[1], y[1])];
-    chart.line(line, line, { class: "thin picked" });
-    const dots = g("g", { class: "dots" });
-    n.quantile.forEach((q, i) => dots.append(g("circle", { r: 2.5, cx: chart.x(n.normal[i]), cy: chart.y(q) })));
-    return chart.add(dots).svg;
+    // The line through the quartiles, which outliers do not move.
+    const quartile = (q) => n.quantile[Array.from(n.normal).findLastIndex((z) => z <= q)] ?? n.quantile[0];
+    const [low, high] = [quartile(-0.6745), quartile(0.6745)];
+    const slope = (high - low) / 1.349;
+    chart.line(x, x.map((z) => (low + high) / 2 + slope * z), { class: "thin picked" });
+    addDots(chart, n.normal, n.quantile, null, (i) => [`residual ${formatNumber(n.quantile[i], 3)} standard deviations`, `normal ${formatNumber(n.normal[i], 3)}`]);
+    return chart.svg;
   });
-  const figures = [scatter, fan, shape, normal];
+  const figures = all[0].deviance ? devianceFigures(now) : [scatter, fan, shape, normal];
   put(section, h("div", { class: "pair" }, figures));
   const numbers = h("div", {});
   put(section, numbers);
   chosen.watch(() => {
     figures.forEach((f) => f.redraw());
     const n = now();
-    numbers.replaceChildren(asTable("Show the numbers", "Quartiles of the residuals by predicted value", [
+    numbers.replaceChildren(n.deviance ? decileTable(n.deviance.deciles) : asTable("Show the numbers", "Quartiles of the residuals by predicted value", [
       { title: "predicted", cell: (i) => formatNumber(n.middle[i]) },
       { title: "lower quartile", number: true, cell: (i) => signed(n.lower[i]) },
       { title: "median", number: true, cell: (i) => signed(n.median[i]) },
@@ -106,17 +108,25 @@ function numbersQuality(section, all) {
   });
 }
 
-function rowDots(chart, xs, ys, n, lines) {
-  const dots = g("g", { class: "dots" });
+const joined = (one, two) => [Math.min(one[0], two[0]), Math.max(one[1], two[1])];
+
+/** Add dots of rows; those outside the axes are diamonds at the border, and counted. */
+function addDots(chart, xs, ys, n, lines) {
+  const [dots, others] = [g("g", { class: "dots" }), g("g", {})];
   for (let i = 0; i < xs.length; i++) {
-    dots.append(g("circle", { r: 2.4, cx: chart.x(xs[i]).toFixed(1), cy: chart.y(ys[i]).toFixed(1), "data-i": i }));
+    const { cx, cy, inside } = chart.placed(chart.x(xs[i]), chart.y(ys[i]));
+    if (inside) dots.append(g("circle", { r: 2.4, cx: cx.toFixed(1), cy: cy.toFixed(1), "data-i": i }));
+    else others.append(far(cx, cy, { "data-i": i }));
   }
-  dots.addEventListener("pointermove", (event) => {
-    const i = Number(event.target.dataset.i);
-    showTip(event, [`row ${formatNumber(n.row[i], 12)}`, ...lines(i)]);
-  });
-  dots.addEventListener("pointerleave", hideTip);
-  return dots;
+  for (const group of [dots, others]) {
+    group.addEventListener("pointermove", (event) => {
+      const i = Number(event.target.dataset.i);
+      showTip(event, [...(n ? [`row ${formatNumber(n.row[i], 12)}`] : []), ...lines(i)]);
+    });
+    group.addEventListener("pointerleave", hideTip);
+  }
+  chart.add(dots).svg.append(others);
+  chart.outside(others.children.length, n ? "row" : "point");
 }
 
 // ---- classes ------------------------------------------------------------------------------------
@@ -192,7 +202,22 @@ function classesQuality(section, { classes, names, confusion }, page) {
     addTip(chart.dot(Math.min(t, 1), costOf(c, t, cost), { r: 6, class: "point" }), [t > 1 ? "lowest cost: predict no row positive" : `threshold with the lowest cost ${formatNumber(t, 3)}`, `cost ${formatNumber(costOf(c, t, cost), 3)} per row`]);
     return chart.svg;
   }));
-  put(section, h("div", { class: "trio" }, table, roc, precision, trust, costs));
+  const shapes = figure("Predicted probabilities of the rows of the class (orange) and of the others (blue), as shares of each.", square((width, height) => {
+    const c = now();
+    const n = 20;
+    const parts = [[c.positives, "tp"], [c.negatives, "fp"]].map(([all, kind]) => Array.from({ length: n }, (_, b) =>
+      (counts(c, b / n)[kind] - (b + 1 < n ? counts(c, (b + 1) / n)[kind] : 0)) / all));
+    const chart = new Chart(width, height, { x: [0, 1], y: [0, Math.max(...parts.flat()) * 1.06 || 1], label: `Distribution of the predicted probability of ${c.pos_label}` })
+      .axes({ xLabel: "predicted probability", yLabel: "share of rows" });
+    parts.forEach((values, k) => values.forEach((part, b) => {
+      const [x0, x1, y] = [chart.x(b / n), chart.x((b + 1) / n), chart.y(part)];
+      const half = (x1 - x0 - 1) / 2;
+      chart.add(addTip(g("rect", { class: k ? "bar" : "bar down", x: x0 + 0.5 + (k ? 0 : half), width: Math.max(half, 0.5), y, height: chart.box.bottom - y }),
+        [`probability ${formatNumber(b / n, 2)} to ${formatNumber((b + 1) / n, 2)}`, `${share(part)} of the rows of ${k ? "other classes" : c.pos_label}`]));
+    }));
+    return chart.rule({ x: Math.min(threshold.value, 1), class: "mark" }).svg;
+  }));
+  put(section, h("div", { class: "trio" }, table, roc, precision, trust, costs, shapes));
   const redraw = () => {
     const c = now();
     const m = at();
@@ -217,7 +242,7 @@ function classesQuality(section, { classes, names, confusion }, page) {
         { title: "95 % interval", number: true, cell: (i) => `${share(c.calibration.low[i])} to ${share(c.calibration.high[i])}` },
         { title: "rows", number: true, cell: (i) => formatNumber(c.calibration.weight[i], 6) },
       ], () => Array.from(c.calibration.predicted, (_, i) => i)));
-    for (const one of [roc, precision, trust, costs]) one.redraw();
+    for (const one of [roc, precision, trust, costs, shapes]) one.redraw();
   };
   for (const choice of [chosen, threshold, cost.falsePositive, cost.falseNegative]) choice.watch(redraw);
 }

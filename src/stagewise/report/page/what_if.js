@@ -22,9 +22,8 @@ function whatIfSection(page) {
   const probabilities = h("div", { class: "probabilities" });
   const chart = figure(null, (width) => {
     const found = model.explain(codes);
-    const k = page.shapOutput();
-    const parts = names.map((_, j) => ({ feature: j, text: fields.get(j)?.changed ? fields.get(j).text() || "missing" : page.cell(page.row.value, j), shap: found.values[j][k] }));
-    return waterfall(page, parts, 0, found.base[k], width);
+    const parts = names.map((_, j) => ({ feature: j, text: fields.get(j)?.changed ? fields.get(j).text() || "missing" : page.cell(page.row.value, j), shap: found.values[j] }));
+    return waterfall(page, parts, found.base.map(() => 0), found.base, width);
   });
   const update = () => {
     const y_pred = Array.from(model.predict(codes));
@@ -99,12 +98,12 @@ function whatIfSection(page) {
   });
   put(section,
     h("p", { class: "lead" }, "This page contains the whole model. Change values of the selected row; the page computes the prediction and its Shapley values exactly as Python does. An empty value is missing."),
-    h("div", { class: "controls" }, rowMenu(page), h("button", { type: "button", onclick: reset }, "Reset"), outputMenu(page, "Output", page.explained)),
+    h("div", { class: "controls" }, rowMenu(page), h("button", { type: "button", onclick: reset }, "Reset"), outputMenu(page, "Output", page.explained), model.explainable ? scaleButtons(page) : null),
     h("div", { class: "halves" },
       h("div", {}, h("div", { class: "form" }, order.slice(0, FIELDS).map(field)), more),
       h("div", { class: "result" }, prediction, probabilities, model.explainable ? chart : h("p", { class: "soft small" }, model.reason))));
   page.row.watch(reset);
-  page.explained.watch(update);
+  for (const choice of [page.explained, page.inPredictions]) choice.watch(update);
   return section;
 }
 
