@@ -50,6 +50,31 @@ def test_train_gives_the_model_of_the_estimator(run, folder, tmp_path):
     assert stagewise.load(tmp_path / "m.stgw").fingerprint() == estimator.fingerprint()
 
 
+@pytest.mark.parametrize(
+    "options", [("--eval-metric", "mae,rmse"), ("--eval-metric", "mae", "--eval-metric", "rmse")]
+)
+def test_metrics_of_held_out_rows_are_printed(run, tmp_path, options):
+    given = ("train", "train.csv", "--target", "price", "--ignore", "flag", "kind", *FAST)
+    given += ("--model", tmp_path / "m.stgw", "--early-stopping", *options)
+    code, out, _ = run(*given)
+    assert code == 0
+    assert "mae, held-out rows" in out
+    assert "rmse, held-out rows" in out
+    _, out, _ = run(*given, "--json")
+    found = json.loads(out)["best_score"]
+    assert list(found["valid"]) == ["loss", "mae", "rmse"]
+    assert stagewise.load(tmp_path / "m.stgw").eval_metric == ["mae", "rmse"]
+
+
+def test_an_unknown_metric_is_an_error(run, tmp_path):
+    code, _, err = run(
+        *("train", "train.csv", "--target", "price", "--ignore", "flag", "kind", *FAST),
+        *("--model", tmp_path / "m.stgw", "--early-stopping", "--eval-metric", "l1"),
+    )
+    assert code == 1
+    assert "l1 is the name of LightGBM; here it is 'mae'" in err.replace("\n", " ")
+
+
 def test_a_csv_and_a_parquet_file_give_the_same_model(run, folder, tmp_path):
     parquet.write_table(csv.read_csv(folder / "train.csv"), tmp_path / "t.parquet")
     code, out, _ = run(

@@ -161,9 +161,17 @@ def test_targets_of_several_columns_are_refused_before_any_work() -> None:
         GradientBoostingRegressor(n_estimators=3).fit(X, X)
 
 
+def test_sets_to_watch_are_refused_before_any_work() -> None:
+    X = da.ones((N, 2), chunks=(1_000, 2))
+    with pytest.raises(
+        TypeError, match=r"no argument 'eval_set'\. Here it is X_val \(X_val=\.\.\., "
+    ):
+        GradientBoostingRegressor(n_estimators=3).fit(X, X[:, 0], eval_set=[(X, X[:, 0])])
+
+
 IN_ONE_PLACE: dict[str, dict[str, Any]] = {
     "init": {"init": regressor(n_estimators=2)},
-    "eval_metric": {"eval_metric": "mae", "early_stopping": True},
+    "eval_metric": {"eval_metric": ["mae", "rmse"], "early_stopping": True},
 }
 
 

@@ -256,6 +256,35 @@ def test_learning_curves_of_forests_and_bagging_are_out_of_bag_losses():
     assert found.unit == "members"
 
 
+def test_curves_have_any_metric_on_any_set(tmp_path):
+    X, y = mixed()[["a", "b", "d"]], targets(mixed())["two"]
+    n = len(y) // 2
+    sets = {"test": (X[n:], y[n:]), "other": (X[n + 50 :], y[n + 50 :])}
+    model = GradientBoostingClassifier(n_estimators=12, eval_metric=["auc", "log_loss"])
+    model.fit(X[:n], y[:n], eval_set=sets)
+    found = learning_curves(model)
+    assert list(found.curves) == ["training", "test", "other"]
+    np.testing.assert_array_equal(found.curves["test"], model.evals_result_["test"]["loss"])
+    areas = learning_curves(model, metric="auc")
+    assert list(areas.curves) == ["test", "other"]
+    np.testing.assert_array_equal(areas.sets["other"], model.evals_result_["other"]["auc"])
+    assert areas.larger_is_better
+    best = int(np.argmax(areas.sets["test"]))
+    assert "largest test auc" in repr(areas)
+    assert f"after {best + 1} rounds" in repr(areas)
+    assert [line.get_label() for line in areas.plot().get_lines()][:2] == ["test", "other"]
+    with pytest.raises(ValueError, match=r"did not measure 'f1'; it measured 'loss', 'auc', 'log_"):
+        learning_curves(model, metric="f1")
+    model.save(tmp_path / "m.stgw")
+    with pytest.raises(ValueError, match="files keep only losses"):
+        learning_curves(load(tmp_path / "m.stgw"), metric="auc")
+    number = targets(mixed())["number"]
+    forest = RandomForestRegressor(n_estimators=5, eval_metric="mae").fit(X, number)
+    found = learning_curves(forest, "mae")
+    np.testing.assert_array_equal(found.out_of_bag, forest.evals_result_["oob"]["mae"])
+    assert (found.unit, found.larger_is_better) == ("trees", False)
+
+
 def test_a_model_without_recorded_losses_is_an_error():
     X, y = mixed()[["a", "d"]], targets(mixed())["number"]
     with pytest.raises(ValueError, match=r"recorded no losses.*oob_score=True"):

@@ -108,6 +108,13 @@ def _add_training_arguments(group: argparse._ArgumentGroup) -> None:
     )
     stopping = "stop when the loss on --valid (default: on held-out rows) no longer decreases"
     add("--early-stopping", action="store_true", help=stopping)
+    metrics = "metrics of held-out rows after each round, as auc,log_loss; the first one, not the "
+    add(
+        "--eval-metric",
+        action="append",
+        metavar="NAME",
+        help=metrics + "loss, decides when to stop; can be repeated",
+    )
     add("--seed", type=int, metavar="N", help="the random_state (default: 0)")
     add("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
 
@@ -270,10 +277,17 @@ def _summary(estimator: Any) -> dict[str, Any]:
     }
     if hasattr(estimator, "leaderboard_"):
         facts["leaderboard"] = estimator.leaderboard_.records()
+    if getattr(estimator, "eval_metric", None) is not None:
+        facts["best_score"] = estimator.best_score_
     for name, losses in (("train_loss", model.train_loss), ("validation_loss", model.valid_loss)):
         if len(losses):
             facts[name] = float(losses[_kept(estimator, len(losses))])
     return facts
+
+
+def _set_words(name: str) -> str:
+    """Return which rows a metric was measured on."""
+    return {"valid": "held-out rows", "oob": "out-of-bag rows"}.get(name, name)
 
 
 def _kept(estimator: Any, n_losses: int) -> int:
@@ -323,6 +337,12 @@ def _print_summary(
                 name: result[name.replace(" ", "_")]
                 for name in ("train loss", "validation loss", "resumed after round", "checkpoint")
                 if name.replace(" ", "_") in result
+            },
+            **{
+                f"{metric.replace('_', ' ')}, {_set_words(name)}": value
+                for name, values in result.get("best_score", {}).items()
+                for metric, value in values.items()
+                if metric != "loss"
             },
             "fingerprint": result["fingerprint"][:16],
             "model": result["model"],

@@ -27,6 +27,7 @@ from stagewise.training.fit_report import log_fit
 from stagewise.training.reading.folds import MANY_ROWS
 from stagewise.training.stored.checkpoint import Checkpoints
 from stagewise.training.stored.needs_memory import unsupported_part
+from stagewise.validation.arguments import suggests_arguments
 
 __all__ = [
     "ClusterClassifierMixin",
@@ -42,6 +43,7 @@ class ClusterMixin:
     _local_class: Any
     _training_class: type[PartitionFit] = PartitionFit
 
+    @suggests_arguments
     def fit(
         self: Any,
         X: Any,

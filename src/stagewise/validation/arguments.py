@@ -25,6 +25,7 @@ FOREIGN_ARGUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "alpha": ("confidence_level", "confidence_level=1 - alpha"),
         "eval_names": ("eval_set", "eval_set={name: (X, y), ...}"),
         "eval_sample_weight": ("eval_set", "eval_set=[(X, y, weight), ...]"),
+        "eval_set": ("X_val", "X_val=..., y_val=..."),
         "eval_X": ("X_val", "X_val=..., y_val=..."),
         "eval_y": ("y_val", "X_val=..., y_val=..."),
         "evals": ("eval_set", "eval_set=[(X, y), ...]"),

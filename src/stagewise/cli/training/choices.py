@@ -29,6 +29,7 @@ def make_estimator(task: str, args: argparse.Namespace, screen: Screen) -> Any:
     parameters = {**method.parameters, **read_parameters(args.params, args.settings, kind)}
     given = {
         "early_stopping": ("--early-stopping", args.early_stopping or None),
+        "eval_metric": ("--eval-metric", _metrics(args.eval_metric)),
         "quality": ("--quality", args.quality),
         "time_limit": ("--time-limit", args.time_limit),
         "random_state": ("--seed", args.seed),
@@ -45,6 +46,12 @@ def make_estimator(task: str, args: argparse.Namespace, screen: Screen) -> Any:
     if has_parameter(kind, "verbose"):
         parameters["verbose"] = 0 if screen.quiet or screen.as_json else 1
     return kind(**parameters)
+
+
+def _metrics(words: list[str] | None) -> str | list[str] | None:
+    """Return the metrics of --eval-metric: one, several, or None."""
+    names = [name.strip() for word in words or [] for name in word.split(",")]
+    return names[0] if len(names) == 1 else names or None
 
 
 def feature_names(

@@ -140,7 +140,9 @@ def plot_learning(
     """Plot losses by round, and a line at the chosen round."""
     _, (ax,) = new_axes(1, ax, "plot")
     for k, (name, curve) in enumerate(curves.items()):
-        ax.plot(np.arange(1, len(curve) + 1), curve, color=COLOURS[k], lw=1.8, label=name)
+        ax.plot(
+            np.arange(1, len(curve) + 1), curve, color=COLOURS[k % len(COLOURS)], lw=1.8, label=name
+        )
     ax.axvline(chosen, color=LINE, lw=1, ls="--", label=f"{chosen} {labels[0]}")
     ax.legend(frameon=False)
     ax.set(xlabel=labels[0], ylabel=labels[1].replace("_", " "))
