@@ -44,6 +44,14 @@ class Roles:
     weight: str | None = None
     ignore: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
+    offset: str | None = None
+    exposure: str | None = None
+
+    @property
+    def offsets(self) -> dict[str, str]:
+        """The columns that are offsets, as arguments of `fit`."""
+        given = {"offset": self.offset, "exposure": self.exposure}
+        return {name: column for name, column in given.items() if column is not None}
 
     def check(self, table: pa.Table, path: Path) -> None:
         """Raise if a column does not exist or has two roles."""
@@ -59,6 +67,14 @@ class Roles:
                     f"--categorical: {name!r} is not a feature: it is the target, the weight or "
                     "ignored."
                 )
+        for option, name in self.offsets.items():
+            pick(table, name, option=f"--{option}", path=path)
+            if name in (self.target, self.weight, *self.ignore, *self.categorical):
+                raise InputError(f"--{option}: {name!r} has another role; name another column.")
+            if name in text_columns(table):
+                raise InputError(f"--{option}: {name!r} has text, and must have numbers.")
+        if len(set(self.offsets.values())) < len(self.offsets):
+            raise InputError(f"{self.offset!r} cannot be both offset and exposure.")
         if self.weight == self.target:
             raise InputError(f"{self.target!r} cannot be both target and weight; name two columns.")
         if self.target in self.ignore:

@@ -136,7 +136,8 @@ def model_input(estimator: Any, table: pa.Table, path: Path, besides: Collection
     if features.names is None:
         return _nameless_input(features, table, path, besides)
     categorical = [features.names[k] for k in features.categorical]
-    return named_input(features.names, table, path, categorical)
+    names = [*features.names, *estimator.model_.row_offset.columns]
+    return named_input(names, table, path, categorical)
 
 
 def named_input(
@@ -147,7 +148,7 @@ def named_input(
     if missing:
         hint = did_you_mean(missing[0], table.column_names) if len(missing) == 1 else ""
         raise InputError(
-            f"{str(path)!r} lacks {len(missing)} of the {len(names)} feature columns of the model: "
+            f"{str(path)!r} lacks {len(missing)} of the {len(names)} columns of the model: "
             f"{listing(missing)}{hint}; add them (empty cells are missing values)."
         )
     chosen = table.select(names)

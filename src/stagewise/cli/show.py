@@ -55,6 +55,7 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
             f"{facts['trees']:,} with {facts['leaves']:,} leaves, depth at most {facts['depth']}"
         )
     head["features"] = facts["features"]
+    head |= {name: facts[name] for name in ("offset", "exposure") if facts[name]}
     if facts["categories"]:
         head["categories"] = facts["categories"]
     for name in ("train loss", "validation loss"):
@@ -92,6 +93,8 @@ def describe(estimator: Any, path: Path) -> dict[str, Any]:
         "leaves": int(np.count_nonzero(flat["feature"] < 0)),
         "depth": max((int(t.depths.max()) for t in model.ensemble.trees), default=0),
         "features": len(names_of(estimator)),
+        "offset": model.row_offset.offset or None,
+        "exposure": model.row_offset.exposure or None,
         "categories": n_categories_of(estimator),
         "coefficients": coefficients_of(estimator),
         "importance": None if hasattr(estimator, "coef_") else top_importances(estimator, top=None),

@@ -32,6 +32,7 @@ from stagewise.cli.training.rows import HeldOutScores, TrainingRows
 from stagewise.cli.training.table_rows import TableRows
 from stagewise.data.categories.identifiers import looks_like_identifier
 from stagewise.errors import ColumnWarning
+from stagewise.losses import REGRESSION_LOSSES
 
 __all__ = ["add_arguments", "run"]
 
@@ -67,6 +68,11 @@ def _add_column_arguments(group: argparse._ArgumentGroup) -> None:
     several: dict[str, Any] = {"nargs": "+", "default": [], "metavar": "COLUMN"}
     add = group.add_argument
     add("--weight", metavar="COLUMN", help="column with sample weights")
+    exposure = (
+        "column with exposures, such as years, that multiply the prediction; it is no feature"
+    )
+    add("--exposure", metavar="COLUMN", help=f"{exposure} (--set loss=poisson, gamma or tweedie)")
+    add("--offset", metavar="COLUMN", help="column with scores that are added; it is no feature")
     add("--ignore", **several, help="columns to leave out")
     add(
         "--categorical",
@@ -143,17 +149,20 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     path = args.model or _default_model(args.data)
     check_writable(path)
     categorical = tuple(name for word in args.categorical for name in word.split(","))
-    roles = Roles(args.target, args.weight, tuple(args.ignore), categorical)
+    columns = args.target, args.weight, tuple(args.ignore), categorical
+    roles = Roles(*columns, args.offset, args.exposure)
     with _open_rows(roles, args, screen) as rows:
         guess = _task(rows, args, screen)
         # Parameters are checked before the data is converted.
         estimator = make_estimator(guess.task, args, screen)
         rows.check(estimator)
+        _check_exposure(estimator, roles)
         names, dropped = feature_names(roles, rows.columns, args, screen)
+        n_features = len(names) - len(roles.offsets)
         features = rows.choose(names, guess.task)
         rows.open_validation(choose_categorical(estimator, roles, features))
         screen.message(
-            f"Training on {amount(rows.n_rows, 'row')} and {amount(len(names), 'feature')} "
+            f"Training on {amount(rows.n_rows, 'row')} and {amount(n_features, 'feature')} "
             f"of {' '.join(args.data)} …"
         )
         start = perf_counter()
@@ -171,7 +180,8 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
             "reason": guess.reason,
             "target": args.target,
             "rows": rows.n_rows,
-            "features": len(names),
+            "features": n_features,
+            **roles.offsets,
             "dropped": dropped,
             "seconds": seconds,
             **rows.finish(),
@@ -215,6 +225,13 @@ def _refuse_combinations(args: argparse.Namespace) -> None:
     """Raise if options cannot be combined, before any file is read."""
     if args.hold_out is not None:
         _check_hold_out(args)
+    for option in ("offset", "exposure"):
+        if getattr(args, option) is None:
+            continue
+        if args.method != "boosting":
+            raise InputError(f"--{option} is for --method boosting; leave one of them out.")
+        if args.cluster is not None:
+            raise InputError(f"--{option} cannot be combined with --cluster; leave it out.")
     if args.drop_unlabelled and _is_dataset(args):
         raise InputError(
             "--drop-unlabelled is for one file in memory, not for rows that are read in batches; "
@@ -235,6 +252,16 @@ def _refuse_combinations(args: argparse.Namespace) -> None:
     ):
         if value is not None:
             raise InputError(f"{option} cannot be combined with --cluster: {reason}; leave it out.")
+
+
+def _check_exposure(estimator: Any, roles: Roles) -> None:
+    """Raise if the loss has no log link, which an exposure needs."""
+    loss = REGRESSION_LOSSES.get(str(getattr(estimator, "loss", "")))
+    if roles.exposure is not None and (loss is None or not loss.log_link):
+        raise InputError(
+            "--exposure needs a loss with a log link; add --set loss=poisson for counts, or gamma "
+            "or tweedie for amounts."
+        )
 
 
 def _check_hold_out(args: argparse.Namespace) -> None:
@@ -261,6 +288,8 @@ def _default_model(data: Sequence[str]) -> Path:
 def _task(rows: TrainingRows, args: argparse.Namespace, screen: Screen) -> Guess:
     if args.task:
         return Guess(args.task, "--task was given")
+    if args.exposure is not None:
+        return Guess("regression", "--exposure was given")
     guess = rows.guess_task()
     screen.message(f"Task: {guess.task}, since {guess.reason} (--task overrides this).")
     return guess

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from stagewise import inspection
 from stagewise.dask.partitions import check_rows, is_collection, partitions_of
 from stagewise.dask.predictions import delayed_model
+from stagewise.errors import InvalidParameterError
 from stagewise.inspection import ShapValues
 from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.messages import short_repr
@@ -91,6 +92,11 @@ def shap_values(
         )
     check_rows(X)
     local = estimator.to_local() if hasattr(estimator, "to_local") else estimator
+    if local.model_.row_offset:
+        raise InvalidParameterError(
+            "This model was fitted with an offset or an exposure, which Shapley values of a "
+            "collection do not have. Explain tables in memory: stagewise.inspection.shap_values."
+        )
     options: dict[str, Any] = {"kind": kind, "background": background, "interactions": interactions}
     none = inspection.shap_values(local, _no_rows(local), **options)
     model = delayed_model(local)

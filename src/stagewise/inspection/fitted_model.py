@@ -22,6 +22,7 @@ from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.model_access import (
     is_average,
     predict_scores,
+    read_row_offset,
     read_rows,
     read_training_target,
     score_columns,
@@ -58,10 +59,13 @@ class FittedModel:
     model: Model
 
     @classmethod
-    def of(cls, estimator: Any, caller: str, *, of_trees: bool = False) -> FittedModel:
+    def of(
+        cls, estimator: Any, caller: str, *, of_trees: bool = False, offsets: bool = False
+    ) -> FittedModel:
         """Wrap an estimator; raise if it has no trees or is not fitted.
 
-        With `of_trees`, only the trees are read, and not F before the first round.
+        With `of_trees`, only the trees are read, and not F before the first round. With `offsets`,
+        the caller adds the offsets of rows, or they cancel.
         """
         if isinstance(estimator, type):
             raise TypeError(
@@ -87,6 +91,12 @@ class FittedModel:
             raise TypeError(
                 f"{caller} needs trees, and the base learners of this {type(estimator).__name__} "
                 "are other estimators. Pass a model whose learner is a HistogramTree."
+            )
+        if estimator.model_.row_offset and not (of_trees or offsets):
+            raise ValueError(
+                f"{caller} explains the scores of trees, but this model was fitted with an offset "
+                "or an exposure, which it would leave out. Use shap_values, where the offset is a "
+                "term of its own."
             )
         return cls(estimator, estimator.model_)
 
@@ -238,6 +248,11 @@ class FittedModel:
     def score(self, columns: Sequence[Vector]) -> Vector:
         """Return the scores F, shape (n_rows, n_outputs)."""
         return score_columns(self.estimator, list(columns))
+
+    def offset(self, X: Any, n_rows: int, offset: Any, exposure: Any) -> Vector:
+        """Return the offset of rows in units of F, shape (n_rows, n_outputs); see `predict`."""
+        found = read_row_offset(self.estimator, X, n_rows, offset, exposure)
+        return np.zeros((n_rows, self.model.ensemble.n_outputs)) if found is None else found
 
     @property
     def has_fractional_rows(self) -> bool:

@@ -23,6 +23,10 @@ R = TypeVar("R")
 FOREIGN_ARGUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "alpha": ("confidence_level", "confidence_level=1 - alpha"),
+        "base_margin": ("offset", ""),
+        "base_margin_eval_set": ("offset_val", ""),
+        "baseline": ("offset", ""),
+        "eval_init_score": ("offset_val", ""),
         "eval_names": ("eval_set", "eval_set={name: (X, y), ...}"),
         "eval_sample_weight": ("eval_set", "eval_set=[(X, y, weight), ...]"),
         "eval_set": ("X_val", "X_val=..., y_val=..."),
@@ -32,6 +36,7 @@ FOREIGN_ARGUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "sample_weight_eval_set": ("eval_set", "eval_set=[(X, y, weight), ...]"),
         "data": ("background", ""),
         "feature_perturbation": ("kind", ""),
+        "init_score": ("offset", ""),
         "sample_size": ("max_samples", ""),
         "n_samples": ("n_rows", ""),
         "random_state": ("seed", ""),

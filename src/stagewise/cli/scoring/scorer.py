@@ -61,7 +61,8 @@ class Scorer:
         if names is None:
             left_out = set(self.ignore) - set(self.keep)
             return [name for name in dataset.source.schema.names if name not in left_out]
-        return list(dict.fromkeys([*names, *self.keep]))
+        offsets = self.estimator.model_.row_offset.columns
+        return list(dict.fromkeys([*names, *offsets, *self.keep]))
 
     def output_columns(self) -> list[str]:
         """Return the names of the columns of the output."""

@@ -135,9 +135,10 @@ class DatasetRows:
         if self._cluster is not None:
             return self._cluster.fit(estimator, self._train, valid, checkpoints)
         if checkpoints is not None:
-            arguments = FitArguments(self._train, None, X_val=valid)
+            arguments = FitArguments(self._train, None, X_val=valid, **self.roles.offsets)
             return estimator._fit(arguments, checkpoints=checkpoints)  # noqa: SLF001
-        return estimator.fit(self._train, **({} if valid is None else {"X_val": valid}))
+        held = {} if valid is None else {"X_val": valid}
+        return estimator.fit(self._train, **held, **self.roles.offsets)
 
     def scores(self, estimator: Any) -> HeldOutScores | None:
         """Return the scores on a sample of the validation rows; None: there are none."""

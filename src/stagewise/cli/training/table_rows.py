@@ -104,7 +104,7 @@ class TableRows:
         data, valid = self._train, self._valid
         assert data is not None
         if valid is None or not uses_validation_rows(estimator):
-            return estimator.fit(data.features, data.y, data.weight)
+            return estimator.fit(data.features, data.y, data.weight, **self.roles.offsets)
         return estimator.fit(
             data.features,
             data.y,
@@ -112,6 +112,7 @@ class TableRows:
             X_val=valid.features,
             y_val=valid.y,
             sample_weight_val=valid.weight,
+            **self.roles.offsets,
         )
 
     def scores(self, estimator: Any) -> HeldOutScores | None:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.data.row_offset import offset_scores
+from stagewise.elementary import portable_exp
 from stagewise.losses import Loss, MultiTargetLoss
 from stagewise.training.reading.target_reader import Target
 
@@ -15,6 +17,8 @@ __all__ = [
     "fit_spec",
     "is_average",
     "predict_scores",
+    "read_exposure",
+    "read_row_offset",
     "read_rows",
     "read_training_target",
     "score_columns",
@@ -39,6 +43,34 @@ def read_rows(estimator: Any, X: Any) -> Any:
         It may share memory with X: do not write to it.
     """
     return estimator._match(estimator._fitted(), X)  # noqa: SLF001
+
+
+def read_exposure(estimator: Any, X: Any, n_rows: int, exposure: Any) -> Vector | None:
+    """Return the exposures of rows that are passed, or that a model reads from X; None: all 1."""
+    model = getattr(estimator, "model_", None)
+    source = False if model is None else model.row_offset.exposure
+    exposure = source if exposure is None and isinstance(source, str) else exposure
+    found = None if exposure is None else offset_scores(None, exposure, X, n_rows, 1)
+    return None if found is None else portable_exp(found[:, 0])
+
+
+def read_row_offset(
+    estimator: Any, X: Any, n_rows: int, offset: Any, exposure: Any
+) -> Vector | None:
+    """Return the offset of rows in units of F, shape (n_rows, n_outputs); None: it is 0.
+
+    Raises
+    ------
+    ValueError
+        If the model was fitted with an offset that is neither passed nor a column of X.
+    """
+    model = estimator._fitted()  # noqa: SLF001
+    if offset is None and exposure is None and not model.row_offset:
+        return None
+    found: Vector | None = estimator._offset_score(  # noqa: SLF001
+        model, X, n_rows, offset, exposure
+    )
+    return found
 
 
 def read_training_target(estimator: Any, y: Any, sample_weight: Any, n_rows: int) -> Target:

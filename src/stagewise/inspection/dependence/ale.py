@@ -125,6 +125,8 @@ def accumulated_effects(
     sample_weight: Any = None,
     response: str = "score",
     grid_resolution: Any = 40,
+    offset: Any = None,
+    exposure: Any = None,
 ) -> AccumulatedEffects:
     """Return the accumulated local effect of one feature, or the interaction effect of two.
 
@@ -151,12 +153,14 @@ def accumulated_effects(
     grid_resolution : int, values, or mapping of feature to values, default=40
         The number of intervals, with ends at quantiles; or the ends of the intervals, increasing;
         dates and times as objects, text or nanoseconds.
+    offset, exposure : array-like, number, str or None
+        As of `predict` of the estimator.
 
     Returns
     -------
     AccumulatedEffects
     """
-    fitted = FittedModel.of(estimator, "accumulated_effects")
+    fitted = FittedModel.of(estimator, "accumulated_effects", offsets=True)
     check_order(X, features, "accumulated_effects")
     places = fitted.positions(features)
     kind: Response = check_argument("response", RESPONSES, response)
@@ -183,7 +187,8 @@ def accumulated_effects(
     if is_count and not categorical:
         grid = check_argument("grid_resolution", Number(1, MAX_POINTS - 1, whole=True), grid) + 1
     grids = make_grids(fitted, places, grid, {j: columns[j] for j in places}, weight)
-    respond = _Responses(fitted, columns, kind)
+    added = fitted.offset(X, rows.n, offset, exposure)[kept]
+    respond = _Responses(fitted, columns, kind, added)
     if categorical:
         return _categorical(fitted, grids[0], columns, weight, respond)
     for one in grids:
@@ -199,12 +204,14 @@ class _Responses:
     fitted: FittedModel
     columns: Sequence[Vector]
     response: Response
+    offset: Vector
 
     def __call__(self, changed: dict[int, Vector], rows: Places | None = None) -> Vector:
         """Return the responses of all rows, or of some, with the changed columns."""
         columns = self.columns if rows is None else [c[rows] for c in self.columns]
         moved = [changed.get(j, column) for j, column in enumerate(columns)]
-        return self.fitted.respond(self.fitted.score(moved), self.response)
+        added = self.offset if rows is None else self.offset[rows]
+        return self.fitted.respond(self.fitted.score(moved) + added, self.response)
 
 
 def _check_ends(grid: Grid, given: bool) -> None:

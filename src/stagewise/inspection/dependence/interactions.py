@@ -143,7 +143,7 @@ def interactions(
     -------
     Interactions
     """
-    fitted = FittedModel.of(estimator, "interactions")
+    fitted = FittedModel.of(estimator, "interactions", offsets=True)  # scores are centred
     size = check_argument("order", Number(1, 3, whole=True), order)
     how = check_argument("method", METHODS, method)
     if how == "recursion" and fitted.has_linear_leaves:

@@ -186,6 +186,8 @@ def partial_dependence(
     n_ice: int = 0,
     max_samples: int | None = 1000,
     random_state: int = 0,
+    offset: Any = None,
+    exposure: Any = None,
 ) -> Dependence:
     """Return the partial dependence on one or two features (Friedman 2001, section 8.2).
 
@@ -223,6 +225,9 @@ def partial_dependence(
         "brute" samples this many rows if X has more; None: all rows.
     random_state : int, default=0
         The seed of the sampling.
+    offset, exposure : array-like, number, str or None
+        As of `predict` of the estimator, for the rows of X; numbers only with
+        method="recursion".
 
     Returns
     -------
@@ -238,7 +243,7 @@ def partial_dependence(
     >>> partial_dependence(model, X, "bmi", grid_resolution=5).mean.shape
     (5, 1)
     """
-    fitted = FittedModel.of(estimator, "partial_dependence")
+    fitted = FittedModel.of(estimator, "partial_dependence", offsets=True)
     check_order(X, features, "partial_dependence")
     places = fitted.positions(features)
     if len(places) > 2:
@@ -264,14 +269,17 @@ def partial_dependence(
                 "prediction of the mean score. Use response='score', or pass X for "
                 "method='brute'."
             )
-        mean = fitted.respond(recursion_score(fitted, _points(grids)), kind)
+        n_rows = 1 if rows is None else rows.n
+        shift = np.average(fitted.offset(X, n_rows, offset, exposure), axis=0, weights=weight)
+        mean = fitted.respond(recursion_score(fitted, _points(grids)) + shift, kind)
         return Dependence(grids, fitted.outputs(kind), kind, how, _shaped(mean, grids))
     assert rows is not None
     assert weight is not None
     most = check_argument("max_samples", Number(1, whole=True, or_none=True), max_samples)
     seed = check_argument("random_state", Number(0, whole=True), random_state)
     drawn = sample_rows(weight, most, seed)
-    return over_rows(fitted, grids, rows.columns(drawn), weight[drawn], kind, n_curves, seed)
+    added = fitted.offset(X, rows.n, offset, exposure)[drawn]
+    return over_rows(fitted, grids, rows.columns(drawn), weight[drawn], kind, n_curves, seed, added)
 
 
 def over_rows(
@@ -282,10 +290,11 @@ def over_rows(
     response: Response,
     n_curves: int = 0,
     seed: int = 0,
+    offset: Vector | None = None,
 ) -> Dependence:
-    """Return the partial dependence averaged over encoded rows."""
+    """Return the partial dependence averaged over encoded rows, whose offsets are added."""
     n = min(n_curves, len(weight))
-    mean, curves = brute_score(fitted, columns, weight, _points(grids), response, n, seed)
+    mean, curves = brute_score(fitted, columns, weight, _points(grids), response, n, seed, offset)
     outputs = fitted.outputs(response)
     return Dependence(grids, outputs, response, "brute", _shaped(mean, grids), curves)
 
@@ -374,6 +383,7 @@ def brute_score(
     response: Response,
     n_curves: int = 0,
     seed: int = 0,
+    offset: Vector | None = None,
 ) -> tuple[Vector, Vector | None]:
     """Return the mean response at every grid point, and the curves of some of the rows."""
     n, n_points = len(weight), len(next(iter(known.values())))
@@ -388,7 +398,10 @@ def brute_score(
         moved = [np.tile(c, several) if j in used else unused for j, c in enumerate(columns)]
         for j, values in points.items():
             moved[j] = np.repeat(values, n)
-        values = fitted.respond(fitted.score(moved), response).reshape(several, n, -1)
+        score = fitted.score(moved)
+        if offset is not None:
+            score = score + np.tile(offset, (several, 1))
+        values = fitted.respond(score, response).reshape(several, n, -1)
         mean.append(np.average(values, axis=1, weights=weight))
         curves.append(values[:, kept])
     kept_curves = np.concatenate(curves).swapaxes(0, 1)

@@ -38,6 +38,8 @@ def importance(
     X: Any = None,
     y: Any = None,
     sample_weight: Any = None,
+    offset: Any = None,
+    exposure: Any = None,
 ) -> Importance:
     """Return the importance of each feature of a model.
 
@@ -69,6 +71,8 @@ def importance(
     X, y, sample_weight : array-like or data frame, or None
         The rows for the kinds that are estimated from rows; "shap" needs no y. An error for other
         kinds.
+    offset, exposure : array-like, number, str or None
+        As of `predict` of the estimator, for "shap" and "permutation".
 
     Returns
     -------
@@ -88,7 +92,13 @@ def importance(
     'mean absolute Shapley value'
     """
     rule = _rule(kind)
-    given = {"X": X, "y": y, "sample_weight": sample_weight}
+    given = {
+        "X": X,
+        "y": y,
+        "sample_weight": sample_weight,
+        "offset": offset,
+        "exposure": exposure,
+    }
     _refuse_unused(given, [kind])
     return _measure(estimator, kind, rule, given)
 
@@ -101,6 +111,8 @@ def importance_table(
     X: Any = None,
     y: Any = None,
     sample_weight: Any = None,
+    offset: Any = None,
+    exposure: Any = None,
 ) -> list[dict[str, Any]]:
     """Return several kinds of importance as one tidy table.
 
@@ -113,6 +125,8 @@ def importance_table(
         first needs held-out rows, the second training rows.
     X, y, sample_weight : array-like or data frame, or None
         The rows for the kinds that are estimated from rows; an error if there are none.
+    offset, exposure : array-like, number, str or None
+        As of `importance`.
 
     Returns
     -------
@@ -143,7 +157,13 @@ def importance_table(
             "kinds: 'permutation' needs held-out rows and 'permutation_oob' needs training rows. "
             "Compute them in two calls, each with its own X and y."
         )
-    given = {"X": X, "y": y, "sample_weight": sample_weight}
+    given = {
+        "X": X,
+        "y": y,
+        "sample_weight": sample_weight,
+        "offset": offset,
+        "exposure": exposure,
+    }
     _refuse_unused(given, kinds)
     rows = Lines()
     for kind, rule in zip(kinds, rules, strict=True):
@@ -168,12 +188,15 @@ def _by_splits(kind: str) -> Callable[..., Importance]:
     return lambda estimator: split_importance(estimator, kind)
 
 
-def _by_shap(estimator: Any, *, X: Any, sample_weight: Any) -> Importance:
-    shap = shap_values(estimator, X)
+def _by_shap(
+    estimator: Any, *, X: Any, sample_weight: Any, offset: Any, exposure: Any
+) -> Importance:
+    shap = shap_values(estimator, X, offset=offset, exposure=exposure)
     n = len(shap.values)
     if n == 0:
         raise ValueError("X has no rows. Pass at least one row.")
-    return shap_importance(shap, FittedModel.of(estimator, "importance").weight(sample_weight, n))
+    fitted = FittedModel.of(estimator, "importance", offsets=True)
+    return shap_importance(shap, fitted.weight(sample_weight, n))
 
 
 def shap_importance(shap: ShapValues, weight: Vector) -> Importance:
@@ -223,12 +246,16 @@ def _limits(value: Vector, error: Vector) -> tuple[Vector, Vector]:
 
 
 ROWS = ("X", "y", "sample_weight")
+OFFSETS = ("offset", "exposure")
 RULES: Mapping[str, _Rule] = MappingProxyType(
     {
         **{kind: _Rule((), (), _by_splits(kind)) for kind in KINDS},
-        "shap": _Rule(("X",), ("X", "sample_weight"), _by_shap, "rows such as X_test"),
+        "shap": _Rule(("X",), ("X", "sample_weight", *OFFSETS), _by_shap, "rows such as X_test"),
         "permutation": _Rule(
-            ("X", "y"), ROWS, permutation_importance, "held-out rows and their targets"
+            ("X", "y"),
+            (*ROWS, *OFFSETS),
+            permutation_importance,
+            "held-out rows and their targets",
         ),
         "permutation_oob": _Rule(
             ("X", "y"), ROWS, _by_oob, "the training rows of the forest and their targets"

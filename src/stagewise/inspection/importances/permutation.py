@@ -75,6 +75,8 @@ def permutation_importance(
     confidence_level: float = 0.95,
     random_state: int = 0,
     sample_weight: Any = None,
+    offset: Any = None,
+    exposure: Any = None,
 ) -> Importance:
     """Return the increase of the loss when the values of a feature are permuted.
 
@@ -105,6 +107,8 @@ def permutation_importance(
         The seed of the permutations.
     sample_weight : array-like or None
         Sample weights of the loss.
+    offset, exposure : array-like, number, str or None
+        As of `predict` of the estimator.
 
     Returns
     -------
@@ -112,7 +116,7 @@ def permutation_importance(
         `error` is the standard error of the mean over rows. "auc" and your own function are not
         means over rows; their `error` is the standard error over the R permutations.
     """
-    fitted = FittedModel.of(estimator, "permutation_importance")
+    fitted = FittedModel.of(estimator, "permutation_importance", offsets=True)
     repeats = check_argument("n_repeats", Number(1, whole=True), n_repeats)
     share = check_argument(
         "confidence_level", Number(0.0, 1.0, open_low=True, open_high=True), confidence_level
@@ -126,11 +130,13 @@ def permutation_importance(
             "error is estimated from the permutations."
         )
     chosen = _chosen(fitted, groups)
-    before = evaluate(fitted.respond(fitted.score(columns), "mean"))
+    added = fitted.offset(X, len(columns[0]), offset, exposure)
+    rows = _Rows(fitted, columns, added, evaluate)
+    before = rows.loss(columns)
     value, error = np.zeros(len(chosen)), np.zeros(len(chosen))
     for i, places in enumerate(chosen.values()):
         if fitted.used.intersection(places):
-            value[i], error[i] = _increase(fitted, columns, places, evaluate, before, repeats, seed)
+            value[i], error[i] = _increase(rows, places, before, repeats, seed)
     reach = ndtri((1 + share) / 2) * error
     unit = f"increase of {loss if isinstance(loss, str) else 'your loss'}"
     if loss == "auto":
@@ -195,23 +201,37 @@ def _one_less_auc(y: npt.NDArray[Any], y_pred: Vector, weight: Vector) -> float:
     return 1.0 - float(roc_auc_score(y, y_pred[:, 1], sample_weight=weight))
 
 
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows whose columns are permuted, with the offsets that they keep."""
+
+    fitted: FittedModel
+    columns: Sequence[Vector]
+    offset: Vector
+    evaluate: _Evaluator
+
+    def loss(self, columns: Sequence[Vector]) -> tuple[Vector | None, float]:
+        """Return the losses of the rows with other columns."""
+        score = self.fitted.score(columns) + self.offset
+        return self.evaluate(self.fitted.respond(score, "mean"))
+
+
 def _increase(
-    fitted: FittedModel,
-    columns: Sequence[Vector],
+    own: _Rows,
     places: Iterable[int],
-    evaluate: _Evaluator,
     before: tuple[Vector | None, float],
     repeats: int,
     seed: int,
 ) -> tuple[float, float]:
     """Return the mean increase of the loss and its standard error."""
+    columns, evaluate = own.columns, own.evaluate
     places, n = tuple(places), len(columns[0])
     grown, rows = np.zeros(repeats), np.zeros(n)
     for r in range(repeats):
         # Keyed by the features, so that the result does not depend on the other groups.
         order = np.random.default_rng([seed, r, *places]).permutation(n)
         moved = [c[order] if j in places else c for j, c in enumerate(columns)]
-        each, whole = evaluate(fitted.respond(fitted.score(moved), "mean"))
+        each, whole = own.loss(moved)
         grown[r] = whole - before[1]
         if each is not None and before[0] is not None:
             rows += (each - before[0]) / repeats

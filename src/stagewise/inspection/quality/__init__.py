@@ -3,6 +3,7 @@
 from stagewise.inspection.quality.calibration import Calibration, calibration
 from stagewise.inspection.quality.confusion import ConfusionMatrix, confusion_matrix
 from stagewise.inspection.quality.learning import LearningCurves, learning_curves
+from stagewise.inspection.quality.lift import Lift, lift
 from stagewise.inspection.quality.predictions import Predictions
 from stagewise.inspection.quality.residuals import Residuals, residuals
 from stagewise.inspection.quality.scores import Score, Scores, scores
@@ -19,6 +20,7 @@ __all__ = [
     "ConfusionMatrix",
     "CostCurve",
     "LearningCurves",
+    "Lift",
     "PrecisionRecall",
     "Predictions",
     "Residuals",
@@ -29,6 +31,7 @@ __all__ = [
     "calibration",
     "confusion_matrix",
     "learning_curves",
+    "lift",
     "residuals",
     "scores",
     "thresholds",

@@ -105,6 +105,7 @@ def calibration(
     pos_label: Any = None,
     n_bins: int = 10,
     sample_weight: Any = None,
+    offset: Any = None,
     confidence_level: float = 0.95,
 ) -> Calibration:
     """Compare predicted probabilities of a class with observed frequencies.
@@ -121,6 +122,8 @@ def calibration(
         The number of bins of equal weight; fewer if many rows have the same probability.
     sample_weight : array-like or None
         Sample weights.
+    offset : array-like, number, str or None
+        As of `predict` of the estimator.
     confidence_level : float, default=0.95
         The confidence level of the limits of the observed shares (Wilson 1927):
 
@@ -143,7 +146,7 @@ def calibration(
     >>> calibration(model, X[400:], y[400:], n_bins=4).error < 0.2
     True
     """
-    predictions = Predictions.of(estimator, X, y, sample_weight)
+    predictions = Predictions.of(estimator, X, y, sample_weight, offset=offset)
     return Calibration.of(predictions, pos_label, n_bins=n_bins, confidence_level=confidence_level)
 
 

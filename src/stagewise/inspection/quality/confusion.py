@@ -121,7 +121,7 @@ class ConfusionMatrix(Displayed):
 
 @suggests_arguments
 def confusion_matrix(
-    estimator: Any, X: Any, y: Any, *, sample_weight: Any = None
+    estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, offset: Any = None
 ) -> ConfusionMatrix:
     """Return the confusion matrix: true classes against the most probable classes.
 
@@ -133,6 +133,8 @@ def confusion_matrix(
         Rows and their classes, preferably not used for training.
     sample_weight : array-like or None
         Sample weights.
+    offset : array-like, number, str or None
+        As of `predict` of the estimator.
 
     Returns
     -------
@@ -148,4 +150,4 @@ def confusion_matrix(
     >>> confusion_matrix(model, X[1::2], y[1::2]).counts[0].tolist()
     [25.0, 0.0, 0.0]
     """
-    return ConfusionMatrix.of(Predictions.of(estimator, X, y, sample_weight))
+    return ConfusionMatrix.of(Predictions.of(estimator, X, y, sample_weight, offset=offset))

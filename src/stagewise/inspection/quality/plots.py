@@ -20,6 +20,7 @@ __all__ = [
     "plot_confusion",
     "plot_intervals",
     "plot_learning",
+    "plot_lift",
     "plot_residuals",
     "plot_tradeoff",
 ]
@@ -131,6 +132,26 @@ def plot_residuals(
     shape.axline((0.0, 0.0), slope=1.0, color=LINE, lw=1, ls="--", zorder=3)
     shape.plot(normal[0][kept], normal[1][kept], "o", **dots)
     shape.set(xlabel="normal quantile", ylabel="standardized residual", title="normal Q-Q plot")
+    return list(drawn)
+
+
+def plot_lift(
+    predicted: Vector, observed: Vector, curve: tuple[Vector, Vector], gini: float, axes: Any
+) -> list[Any]:
+    """Plot predicted and observed rates of groups, and a Lorenz curve."""
+    _, drawn = new_axes(2, axes, "plot")
+    rates, lorenz = drawn
+    group = np.arange(1, len(predicted) + 1)
+    rates.bar(group, observed, color=DOTS, alpha=0.45, label="observed")
+    rates.plot(group, predicted, "o-", color=COLOURS[1], ms=5, lw=1.5, label="predicted")
+    rates.set(
+        xlabel="group by predicted rate", ylabel="rate", xticks=group[:: len(group) // 20 + 1]
+    )
+    rates.set(title="balance")
+    rates.legend(frameon=False)
+    lorenz.plot([0.0, 1.0], [0.0, 1.0], color=LINE, lw=1, ls="--")
+    lorenz.plot(*curve, color=DOTS, lw=2)
+    lorenz.set(xlabel="share of exposure", ylabel="share of observed", title=f"Gini {gini:.3f}")
     return list(drawn)
 
 

@@ -63,7 +63,16 @@ class Predictions(Displayed):
         return Summary(f"Predictions of a {self.task}", facts)
 
     @classmethod
-    def of(cls, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Predictions:
+    def of(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        offset: Any = None,
+        exposure: Any = None,
+    ) -> Predictions:
         """Predict rows with known targets.
 
         Parameters
@@ -74,6 +83,8 @@ class Predictions(Displayed):
             Rows and their targets: one number or one label per row.
         sample_weight : array-like or None
             Sample weights.
+        offset, exposure : array-like, number, str or None
+            As of `predict` of the estimator.
 
         Raises
         ------
@@ -87,10 +98,12 @@ class Predictions(Displayed):
                 f"estimator must be a fitted estimator with predict; got {short_repr(estimator)}. "
                 "Fit one first, such as GradientBoostingRegressor().fit(X, y)."
             )
+        passed = {"offset": offset, "exposure": exposure}
+        given = {name: value for name, value in passed.items() if value is not None}
         if hasattr(estimator, "predict_proba"):
-            y_pred = estimator.predict_proba(X)  # raises if the estimator is not fitted
+            y_pred = estimator.predict_proba(X, **given)  # raises if it is not fitted
             return cls.from_arrays(y, y_pred, estimator.classes_, sample_weight, caller=name)
-        y_pred, power = estimator.predict(X), deviance_power(estimator)
+        y_pred, power = estimator.predict(X, **given), deviance_power(estimator)
         return cls.from_arrays(y, y_pred, None, sample_weight, caller=name, deviance_power=power)
 
     @classmethod

@@ -138,7 +138,15 @@ class Residuals(Displayed):
 
 
 @suggests_arguments
-def residuals(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Residuals:
+def residuals(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    offset: Any = None,
+    exposure: Any = None,
+) -> Residuals:
     """Return the residuals of a regressor, observed - predicted.
 
     Parameters
@@ -149,6 +157,8 @@ def residuals(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None) -> R
         Rows and their targets, preferably not used for training.
     sample_weight : array-like or None
         Sample weights.
+    offset, exposure : array-like, number, str or None
+        As of `predict` of the estimator.
 
     Returns
     -------
@@ -164,4 +174,6 @@ def residuals(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None) -> R
     >>> left.quantiles([0.5]).round(6).tolist()
     [2.0]
     """
-    return Residuals.of(Predictions.of(estimator, X, y, sample_weight))
+    return Residuals.of(
+        Predictions.of(estimator, X, y, sample_weight, offset=offset, exposure=exposure)
+    )

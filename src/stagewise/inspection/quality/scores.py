@@ -185,6 +185,8 @@ def scores(
     y: Any,
     *,
     sample_weight: Any = None,
+    offset: Any = None,
+    exposure: Any = None,
     confidence_level: float = 0.95,
     n_resamples: int = 200,
     random_state: int = 0,
@@ -215,6 +217,8 @@ def scores(
         Rows and their targets, preferably not used for training.
     sample_weight : array-like or None
         Sample weights.
+    offset, exposure : array-like, number, str or None
+        As of `predict` of the estimator.
     confidence_level : float, default=0.95
         The confidence level of the limits.
     n_resamples : int, default=200
@@ -249,7 +253,7 @@ def scores(
     True
     """
     return Scores.of(
-        Predictions.of(estimator, X, y, sample_weight),
+        Predictions.of(estimator, X, y, sample_weight, offset=offset, exposure=exposure),
         confidence_level=confidence_level,
         n_resamples=n_resamples,
         random_state=random_state,

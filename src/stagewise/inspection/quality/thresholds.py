@@ -293,7 +293,13 @@ class Thresholds(Displayed):
 
 @suggests_arguments
 def thresholds(
-    estimator: Any, X: Any, y: Any, *, pos_label: Any = None, sample_weight: Any = None
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    offset: Any = None,
 ) -> Thresholds:
     """Return true and false positives at every threshold of a probability.
 
@@ -307,6 +313,8 @@ def thresholds(
         The positive class, compared with all others. None: the second of two classes.
     sample_weight : array-like or None
         Sample weights.
+    offset : array-like, number, str or None
+        As of `predict` of the estimator.
 
     Returns
     -------
@@ -326,7 +334,7 @@ def thresholds(
     >>> sum(found.at(0.5).values())
     169.0
     """
-    return Thresholds.of(Predictions.of(estimator, X, y, sample_weight), pos_label)
+    return Thresholds.of(Predictions.of(estimator, X, y, sample_weight, offset=offset), pos_label)
 
 
 def _rows(columns: dict[str, Vector]) -> list[dict[str, float]]:

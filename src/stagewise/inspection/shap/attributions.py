@@ -121,6 +121,8 @@ class Attributions:
         The rows, as passed by the caller.
     pairs : float64 array of shape (n_rows, n_features, n_features), or None
         Shapley interaction values, if they were computed.
+    offset : float64 array of shape (n_rows,) or None
+        The offsets of the rows; None: there are none.
     """
 
     values: Vector
@@ -129,6 +131,7 @@ class Attributions:
     output: str | None
     data: Any
     pairs: Vector | None
+    offset: Vector | None = None
 
     @classmethod
     def of(
@@ -226,7 +229,15 @@ class Attributions:
         if len(rest):
             names.append(f"… {len(rest)} other{'s' if len(rest) > 1 else ''}")
             parts = np.append(parts, own[rest].sum())
+        if self.offset is not None:
+            names.append("offset")
+            parts = np.append(parts, self.offset[row])
         return names, parts
+
+    def model_output(self, row: int) -> float:
+        """Return the model output of a row: the base value plus all terms."""
+        added = 0.0 if self.offset is None else float(self.offset[row])
+        return self.base + float(self.values[row].sum()) + added
 
     def interacting_feature(self, feature: int) -> int | None:
         """Return the feature that interacts most with a feature; None if there is none.

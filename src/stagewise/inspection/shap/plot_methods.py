@@ -5,6 +5,7 @@ This module selects the data of a plot (`attributions`); the drawing functions a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ class ShapPlots:
     feature_names: tuple[str, ...]
     output_names: tuple[str, ...] | None
     data: Any
+    offset: npt.NDArray[np.float64] | None
 
     def beeswarm(self, ax: Any = None, *, top: int = 12, output: str | None = None) -> Any:
         """Plot the Shapley values of all rows, one line per feature, the most important on top.
@@ -74,10 +76,9 @@ class ShapPlots:
         """
         one = self._one(output)
         i = one.row(row)
-        own = one.values[i]
         names, parts = one.steps(i, top)
         label = one.label.replace("Shapley value", "model output")
-        return plot_waterfall(names, parts, (one.base, one.base + own.sum()), label, ax)
+        return plot_waterfall(names, parts, (one.base, one.model_output(i)), label, ax)
 
     def dependence(
         self,
@@ -138,4 +139,11 @@ class ShapPlots:
 
     def _one(self, output: Any) -> Attributions:
         names, outputs = self.feature_names, self.output_names
-        return Attributions.of(self.values, self.base_values, names, outputs, self.data, output)
+        one = Attributions.of(self.values, self.base_values, names, outputs, self.data, output)
+        if self.offset is None:
+            return one
+        added = self.offset
+        if outputs is not None:
+            chosen = len(outputs) - 1 if one.output is None else outputs.index(one.output)
+            added = self.offset[:, chosen]
+        return replace(one, offset=added)

@@ -46,7 +46,8 @@ WORK = 10**8
 class ShapValues(Displayed, ShapPlots):
     """Shapley values of features, row by row.
 
-    ``base_values`` plus the sum of the ``values`` of a row is the model output of the row.
+    ``base_values`` plus the sum of the ``values`` of a row is the model output of the row. With an
+    offset or an exposure, ``offset`` is a further term.
     Regression: the prediction (its logarithm with the losses "poisson", "gamma" and "tweedie").
     Classification: `decision_function`; of a forest or a tree the probabilities (of two classes
     that of the second).
@@ -65,6 +66,8 @@ class ShapValues(Displayed, ShapPlots):
         The classes or targets, if there are several.
     data : array-like or data frame
         The rows, as passed by the caller.
+    offset : float64 array of shape (n_rows,), or (n_rows, n_outputs), or None
+        The offset of each row plus the logarithm of its exposure; None: all are 0.
     """
 
     values: Values
@@ -72,6 +75,7 @@ class ShapValues(Displayed, ShapPlots):
     feature_names: tuple[str, ...]
     output_names: tuple[str, ...] | None
     data: Any
+    offset: Values | None = None
 
     def _summary(self) -> Summary:
         shape = " × ".join(f"{n:,}" for n in self.values.shape)
@@ -94,7 +98,10 @@ class ShapValues(Displayed, ShapPlots):
         return Summary(title, facts, rows, len(names), bars="mean |value|")
 
     def as_shap(self) -> Any:
-        """Return the values as `shap.Explanation`, for the plots of the package shap."""
+        """Return the values as `shap.Explanation`, for the plots of the package shap.
+
+        The offset of a row is a part of its base value there.
+        """
         try:
             import shap
         except ImportError:
@@ -104,6 +111,7 @@ class ShapValues(Displayed, ShapPlots):
             ) from None
         n_rows = len(self.values)
         base = np.broadcast_to(self.base_values, (n_rows, *self.base_values.shape)).copy()
+        base += 0.0 if self.offset is None else self.offset
         return shap.Explanation(
             self.values,
             base_values=base,
@@ -122,6 +130,8 @@ def shap_values(
     background: Any = None,
     interactions: bool = False,
     verbose: int = 0,
+    offset: Any = None,
+    exposure: Any = None,
 ) -> ShapValues:
     """Return the exact Shapley values of a model of trees.
 
@@ -150,6 +160,9 @@ def shap_values(
         Return Shapley interaction values of pairs of features (Lundberg et al. 2020).
     verbose : int, default=0
         1: print the progress on standard error, about once a second.
+    offset, exposure : array-like, number, str or None
+        As of `predict` of the estimator. They are a term of their own, and change no value of a
+        feature.
 
     Returns
     -------
@@ -179,7 +192,7 @@ def shap_values(
     >>> bool(np.allclose(shap.base_values + shap.values.sum(axis=1), model.predict(X)))
     True
     """
-    fitted = FittedModel.of(estimator, "shap_values")
+    fitted = FittedModel.of(estimator, "shap_values", offsets=True)
     model = fitted.model
     _check_options(kind, background, interactions, verbose)
     _check_trees(model, kind)
@@ -189,6 +202,7 @@ def shap_values(
         if given is not None:
             fitted.check_one_leaf(given)
     _check_size(rows.n, fitted, interactions)
+    added = fitted.offset(X, rows.n, offset, exposure)
     values, base = _compute(
         model.ensemble,
         fitted.workers,
@@ -201,9 +215,10 @@ def shap_values(
         for part in _blocks(rows.n, values[:1].size):
             _complete(values[part])
     values = _by_feature(values, model.features.sources, model.features.n, interactions)
-    offset, scale = fitted.score_units
+    zero, scale = fitted.score_units
     values *= scale
-    base = offset + scale * base
+    base = zero + scale * base
+    added = scale * added
     one = model.ensemble.n_outputs == 1
     return ShapValues(
         values[..., 0] if one else values,
@@ -211,6 +226,7 @@ def shap_values(
         fitted.names,
         None if one else fitted.outputs("score"),
         X,
+        None if not added.any() else added[:, 0] if one else added,
     )
 
 
