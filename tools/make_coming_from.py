@@ -64,6 +64,18 @@ What was measured is in these attributes:
 {set: {metric: value}} at the last round that is kept |
 | `best_iteration_` (LightGBM): a number of rounds; `best_iteration` (XGBoost), `best_iteration_` \
 (CatBoost): counted from 0 | `best_iteration_`, `n_iter_`: the number of rounds that are kept |
+
+The trees of a model, and custom losses:
+
+| elsewhere | here |
+|---|---|
+| `booster_.trees_to_dataframe()` (LightGBM), `get_booster().trees_to_dataframe()` (XGBoost) | \
+`stagewise.trees_to_frame(model)` |
+| `booster_.dump_model()` (LightGBM), `get_dump(dump_format="json")` (XGBoost), \
+`save_model(format="json")` (CatBoost) | `stagewise.export_json(model)` |
+| `booster_.refit(X, y, decay_rate=0.9)` (LightGBM) | `model.refit(X, y, decay=0.9)` |
+| `objective=` a function (y_true, y_pred) → (gradient, hessian) (LightGBM, XGBoost) | `loss=` the \
+same function; weights are multiplied by the fit, and a file needs `stagewise.register_loss` |
 """
 
 SIDES = {

@@ -41,7 +41,13 @@ if _typing.TYPE_CHECKING:
         StepwiseRegressor,
     )
     from stagewise.estimators.load import load
-    from stagewise.export import export_shap, export_svg, export_text
+    from stagewise.export import (
+        export_json,
+        export_shap,
+        export_svg,
+        export_text,
+        trees_to_frame,
+    )
     from stagewise.export.rules import rules
     from stagewise.learners.histogram_tree import HistogramTree
     from stagewise.losses import Loss, register_loss
@@ -95,6 +101,7 @@ __all__ = [
     "UnknownCategoryWarning",
     "__version__",
     "averaging",
+    "export_json",
     "export_shap",
     "export_svg",
     "export_text",
@@ -107,6 +114,7 @@ __all__ = [
     "read_parquet",
     "register_loss",
     "rules",
+    "trees_to_frame",
 ]
 
 _MODULE_NAMES = {
@@ -141,7 +149,14 @@ _MODULE_NAMES = {
         "StepwiseRegressor",
         "load",
     ),
-    "export": ("export_shap", "export_svg", "export_text", "rules"),
+    "export": (
+        "export_json",
+        "export_shap",
+        "export_svg",
+        "export_text",
+        "rules",
+        "trees_to_frame",
+    ),
     "learners": ("HistogramTree",),
     "losses": ("Loss", "register_loss"),
     "options": (

@@ -19,9 +19,9 @@ from stagewise import (
     LinearRegression,
     StagewiseLinearRegressor,
 )
+from stagewise.export.links import link_of
 from stagewise.inspection.fitted_model import FittedModel
 from stagewise.report.exported_model import category_labels, export_model, model_script
-from stagewise.report.links import link_of
 from stagewise.report.packing import narrow, pack
 
 

@@ -23,7 +23,16 @@ from stagewise.model.model import Model
 from stagewise.trees.tree import Tree
 from stagewise.validation.messages import short_repr
 
-__all__ = ["NodeFacts", "Split", "TreeFacts", "Units", "tree_facts", "value_units"]
+__all__ = [
+    "NodeFacts",
+    "Split",
+    "TreeFacts",
+    "Units",
+    "fitted_trees",
+    "node_split",
+    "tree_facts",
+    "value_units",
+]
 
 Side = Literal["left", "right", "both"]
 ValueKind = Literal["shares", "numbers", "additions"]
@@ -174,8 +183,7 @@ def tree_facts(estimator: Any, tree: int = 0) -> TreeFacts:
     IndexError
         If there is no tree with this index.
     """
-    fitted = FittedModel.of(estimator, "Tree export", of_trees=True)
-    fitted.check_leaves("Tree export")
+    fitted = fitted_trees(estimator)
     known = fitted.model
     trees = known.ensemble.trees
     if isinstance(tree, bool) or not isinstance(tree, (int, np.integer)):
@@ -192,6 +200,13 @@ def tree_facts(estimator: Any, tree: int = 0) -> TreeFacts:
     value = units.of(trees[place].value.reshape(len(trees[place].feature), -1))
     nodes = _nodes(trees[place], known.features, value, both=fitted.has_fractional_rows)
     return TreeFacts(nodes, units.value_kind, units.names)
+
+
+def fitted_trees(estimator: Any) -> FittedModel:
+    """Return a fitted estimator whose model has trees, or raise."""
+    fitted = FittedModel.of(estimator, "Tree export", of_trees=True)
+    fitted.check_leaves("Tree export")
+    return fitted
 
 
 def value_units(estimator: Any, known: Model, place: int) -> Units:
@@ -237,7 +252,7 @@ def _nodes(
             int(tree.left[number]),
             int(tree.right[number]),
             int(depth[number]),
-            None if tree.feature[number] < 0 else _split(tree, number, features, both=both),
+            None if tree.feature[number] < 0 else node_split(tree, number, features, both=both),
             float(tree.cover[number]),
             tuple(value[number].tolist()),
             float(tree.gain[number]),
@@ -247,7 +262,8 @@ def _nodes(
     )
 
 
-def _split(tree: Tree, node: int, features: Features, *, both: bool) -> Split:
+def node_split(tree: Tree, node: int, features: Features, *, both: bool) -> Split:
+    """Return the split of an inner node; with `both`, missing values go to both children."""
     column, threshold = int(tree.feature[node]), float(tree.threshold[node])
     missing: Side = "both" if both else "left" if tree.missing_left[node] else "right"
     name = features.column_name(column)

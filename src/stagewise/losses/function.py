@@ -101,9 +101,9 @@ class FunctionLoss(Loss):
         self, y: npt.NDArray[Any], weight: Vector | None, offset: Matrix
     ) -> Vector:
         def sums(constant: Vector) -> tuple[Vector, Vector]:
-            scores = squeeze_outputs(offset + repeat_score(constant, len(y)))
+            scores = np.asfortranarray(repeat_score(constant, len(y)) + offset)
             with np.errstate(over="ignore", invalid="ignore"):
-                found = self.derivatives(y, np.array(scores, order="F"))
+                found = self.derivatives(y, squeeze_outputs(scores))
                 g, h = (np.asarray(part, dtype=np.float64).reshape(len(y), -1) for part in found)
                 return (
                     np.array([mean_rows(g[:, k], weight) for k in range(self.n_outputs)]),

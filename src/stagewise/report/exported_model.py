@@ -18,10 +18,10 @@ import numpy.typing as npt
 
 from stagewise.data.categories.categories import Category
 from stagewise.estimators.linear.stagewise_linear import StagewiseLinearRegressor
+from stagewise.export.links import link_of
 from stagewise.export.tree_facts import value_units
 from stagewise.inspection.fitted_model import FittedModel, check_argument
 from stagewise.model.ensemble import Ensemble
-from stagewise.report.links import link_of
 from stagewise.report.packing import narrow, pack
 from stagewise.trees.linear_leaves import LINEAR_LEAF_ARRAYS
 from stagewise.trees.tree import Tree

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.bins import core_columns
 from stagewise.estimators.bases.dataset_predictions import predicts_datasets
+from stagewise.estimators.bases.refit import refit_estimator
 from stagewise.model.model import Model
 from stagewise.workers import make_workers
 
@@ -71,3 +72,50 @@ class TreeAttributes:
         if self._is_average or (model.classes is None and ensemble.trees_per_round == 1):
             by_round = by_round.reshape(len(out), by_round.shape[1] * by_round.shape[2])
         return np.ascontiguousarray(by_round)
+
+    def refit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        decay: float = 0.9,
+        offset: Any = None,
+        exposure: Any = None,
+    ) -> Self:
+        """Return a fitted estimator with the same splits and leaf values of other rows.
+
+        A leaf j gets decay · v_j + (1 - decay) · new. For boosting, new is ν times the value that
+        the fit would give the leaf (a Newton step -G / (H + λ), or a median), round by round, at
+        the scores of the rounds before; F before the first round is averaged in the same way if it
+        is the best constant. For forests and trees, new is the mean (or median) of the rows of the
+        leaf. A leaf that no row reaches keeps its value; so do the gains, the weights of nodes,
+        bins, categories and target encodings. All rows are used: nothing is sampled or held out.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            The rows.
+        y : array-like
+            Their targets; of a classifier, classes of the model.
+        sample_weight : array-like or None, default=None
+            Their weights.
+        decay : float, default=0.9
+            The share of the old values, from 0 to 1.
+        offset, exposure : array-like, name of a column, or None; default=None
+            As of `predict`, for models that take them.
+
+        Returns
+        -------
+        estimator
+            A copy; `train_loss_` has the losses of these rows, and attributes of the rows of the
+            fit, such as `fit_report_`, are absent.
+
+        Raises
+        ------
+        InvalidParameterError
+            If leaf values do not follow from the rows of the leaves: with linear leaves, dropout,
+            monotonic_cst, an estimator as `init`, or the votes of AdaBoost.
+        """
+        again: Self = refit_estimator(self, X, y, sample_weight, decay, offset, exposure)
+        return again

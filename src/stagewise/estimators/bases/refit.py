@@ -1,0 +1,143 @@
+"""A fitted estimator with the same trees, and leaf values of other rows."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from stagewise.boosting.recipe import BY_RESPONSE, Recipe
+from stagewise.data import TargetScale, TargetScales
+from stagewise.data.bins import core_columns
+from stagewise.errors import InvalidParameterError
+from stagewise.estimators.bases.model_access import fit_loss, fit_spec, is_average
+from stagewise.model.model import Model
+from stagewise.training.adapters.tree_adapter import TreeAdapter
+from stagewise.training.preparation import scale_target
+from stagewise.training.reading.class_weights import class_weighted
+from stagewise.training.refit import RefitRows, refit_average, refit_sum
+from stagewise.training.specs import BoostingSpec
+from stagewise.validation.arguments import check_argument
+from stagewise.validation.rules import Number
+from stagewise.workers import make_workers
+
+__all__ = ["refit_estimator"]
+
+DESCRIBE_THE_FIT = (
+    "fit_report_",
+    "held_out_rows_",
+    "oob_decision_function_",
+    "oob_improvement_",
+    "oob_loss_",
+    "oob_metric_",
+    "oob_prediction_",
+    "oob_score_",
+    "oof_prediction_",
+    "pruning_path_",
+    "validation_metric_",
+)
+"""Attributes of the rows of the first fit, which the new estimator does not have."""
+
+
+def refit_estimator(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, decay: Any, offset: Any, exposure: Any
+) -> Any:
+    """Return a copy of a fitted estimator with new leaf values; see `TreeAttributes.refit`."""
+    model: Model = estimator._fitted()  # noqa: SLF001
+    share = float(check_argument("decay", Number(0.0, 1.0), decay))
+    spec = fit_spec(estimator)
+    _check_trees(estimator, model, spec)
+    columns = core_columns(estimator._match(model, X))  # noqa: SLF001
+    columns = model.features.append_derived(columns)
+    codes, weight = _read_target(estimator, model, y, sample_weight, columns.n_rows)
+    scale = _scale(model)
+    loss = fit_loss(estimator).in_units(scale.unit)
+    loss.check(codes)
+    workers = make_workers(estimator.n_jobs)
+    given = estimator._offset_score(model, X, columns.n_rows, offset, exposure)  # noqa: SLF001
+    targets = scale_target(loss, scale, codes)
+    if given is not None and loss.degree is not None:  # the offset of a loss of y - F
+        targets, given = targets - given.reshape(targets.shape), None
+    rows = RefitRows(targets, weight, columns, given)
+    losses: list[float] = []
+    if is_average(estimator):
+        ensemble = refit_average(model.ensemble, rows, loss, share, workers)
+    else:
+        recipe = replace(spec.recipe, learning_rate=estimator.learning_rate_)
+        rules = spec.learner.learner(model.features, loss, scale.unit, ()).rules
+        ensemble, losses = refit_sum(model.ensemble, rows, loss, recipe, rules, share, workers)
+    unit = scale.loss_unit(loss.degree or 0)
+    again = copy.copy(estimator)
+    for name in DESCRIBE_THE_FIT:
+        again.__dict__.pop(name, None)
+    again._adopt(  # noqa: SLF001
+        replace(
+            model,
+            ensemble=ensemble,
+            train_loss=unit * np.array(losses),
+            valid_loss=np.empty(0),
+        )
+    )
+    return again
+
+
+def _check_trees(estimator: Any, model: Any, spec: Any) -> None:
+    """Raise InvalidParameterError unless leaf values follow from the rows of the leaves."""
+    name = type(estimator).__name__
+    reason = ""
+    if not isinstance(model, Model):
+        reason = "its terms are not trees"
+    elif estimator._start is not None:  # noqa: SLF001
+        reason = "it starts from an estimator (init), which would have to be fitted again"
+    elif any(tree.linear_leaves is not None for tree in model.ensemble.trees):
+        reason = "its leaves are linear models; fit with leaves='constant'"
+    elif getattr(estimator, "monotonic_cst", None) is not None:
+        reason = "new leaf values would not keep monotonic_cst"
+    elif getattr(estimator, "missing_strategy", "learned") == "probability":
+        reason = "rows with missing values reach several leaves (missing_strategy='probability')"
+    elif isinstance(spec, BoostingSpec):
+        recipe = spec.recipe
+        if recipe.dropout.rate > 0:
+            reason = "with dropout, the value of a tree depends on the rounds that were dropped"
+        elif recipe.correction is not None:
+            reason = "with corrective, the coefficients of all terms are fitted jointly"
+        elif not _is_by_leaf(recipe) or not isinstance(spec.learner, TreeAdapter):
+            reason = "its leaf values are no Newton steps; use gradient boosting or a forest"
+    elif not is_average(estimator):
+        reason = "it is a sum of models; refit gradient boosting, a forest or a tree"
+    if reason:
+        raise InvalidParameterError(f"refit of this {name} is not defined: {reason}.")
+
+
+def _is_by_leaf(recipe: Recipe) -> bool:
+    """Return whether the values of a recipe follow from the rows of each leaf alone."""
+    parts = {(known.response, known.step_name) for known in BY_RESPONSE.values()}
+    return (recipe.response, recipe.step_name) in parts
+
+
+def _read_target(estimator: Any, model: Model, y: Any, sample_weight: Any, n_rows: int) -> Any:
+    """Return the targets and the weights, class weights included."""
+    reader = estimator._target_reader()  # noqa: SLF001
+    classes = model.classes
+    try:
+        found, weight = reader.read_validation(y, sample_weight, n_rows, classes)
+    except ValueError as error:
+        raise ValueError(f"In the rows of refit: {error}") from None
+    n_targets = 1 if found.ndim == 1 else found.shape[1]
+    if classes is None and n_targets != model.ensemble.n_outputs and n_targets > 1:
+        raise ValueError(
+            f"y has {n_targets} targets, and the model has {model.ensemble.n_outputs}."
+        )
+    class_weight = getattr(estimator, "class_weight", None)
+    if classes is not None and class_weight is not None:
+        present, codes = np.unique(found, return_inverse=True)
+        weight = class_weighted(class_weight, classes[present], codes.astype(np.int32), weight)
+    return found, np.ones(n_rows) if weight is None else weight
+
+
+def _scale(model: Model) -> TargetScale | TargetScales:
+    if isinstance(model.offset, np.ndarray):
+        return TargetScales(model.offset, np.asarray(model.scale))
+    return TargetScale(float(model.offset), float(np.asarray(model.scale)))
