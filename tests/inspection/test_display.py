@@ -56,6 +56,7 @@ def results():
         inspection.information_gain(X.round(), label),
         inspection.interactions(regressor, X, columns),
         inspection.learning_curves(regressor),
+        inspection.lift(regressor, X, y - y.min()),
         inspection.margins(boosted, X, label),
         inspection.show_split(regressor, X, y),
         inspection.Predictions.of(classifier, X, label),
