@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from sklearn.datasets import make_classification
@@ -9,7 +13,7 @@ from sklearn.model_selection import train_test_split
 from style import BLUE, GREEN, GREY, ORANGE, RED, plt, save
 
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
-from stagewise.inspection import partial_dependence, thresholds
+from stagewise.inspection import importance, partial_dependence, thresholds
 from stagewise.losses import Quantile
 
 
@@ -97,6 +101,22 @@ def tuning() -> None:
     save(fig, "tuning")
 
 
+def tutorial() -> None:
+    """Draw the three plots of docs/tutorial.md, from the code of the page."""
+    page = (Path(__file__).parents[2] / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    for block in re.findall(r"^```python\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE):
+        if ".plot()" in block:
+            break
+        exec(block, names)
+    model, test = names["model"], (names["X_test"], names["y_test"])
+    fig, axes = plt.subplots(1, 3, figsize=(9.4, 2.8))
+    importance(model).plot(axes[0])
+    thresholds(model, *test, pos_label="high").roc().plot(axes[1])
+    partial_dependence(model, names["X"], "age", response="mean").plot(axes[2])
+    save(fig, "tutorial")
+
+
 if __name__ == "__main__":
-    for figure in (threshold_costs, intervals, columns, tuning):
+    for figure in (threshold_costs, intervals, columns, tuning, tutorial):
         figure()

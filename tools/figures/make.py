@@ -18,7 +18,7 @@ from bias_variance import bias_variance_figure
 from corrections import corrective
 from data import TEXTBOOK, additive, spheres, wave
 from forests import random_forest
-from guides import columns, intervals, threshold_costs, tuning
+from guides import columns, intervals, threshold_costs, tuning, tutorial
 from landing import landing
 from linear import best_subset, linear_model, stagewise_linear, stepwise
 from losses import losses
@@ -389,6 +389,7 @@ FIGURES: list[Callable[[], None]] = [
     intervals,
     columns,
     tuning,
+    tutorial,
 ]
 
 
