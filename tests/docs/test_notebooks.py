@@ -15,7 +15,7 @@ PICTURES = {
     "1_first_model": 3,
     "2_regression": 3,
     "3_columns": 2,
-    "4_tuning_and_serving": 1,
+    "4_tuning_and_serving": 2,
 }
 
 
