@@ -7,6 +7,7 @@ from pathlib import Path
 
 from stagewise import GradientBoostingRegressor
 from stagewise.validation import parameters
+from stagewise.validation.foreign_calls import FOREIGN_ATTRIBUTES, PREDICT_ARGUMENTS
 from stagewise.validation.foreign_names import FOREIGN_NAMES, words_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "coming-from.md"
@@ -18,8 +19,13 @@ HEAD = """\
 
 The estimators have scikit-learn's interface, and parameters have scikit-learn's names where it has
 one. A name of another library is an error that gives ours: `num_leaves is the name of LightGBM;
-here it is max_leaf_nodes.` `tools/make_coming_from.py` writes this page from the table behind these
-messages.
+here it is max_leaf_nodes.` `tools/make_coming_from.py` writes this page from the tables behind
+these messages.
+
+Attributes and arguments of `predict` that other libraries have are errors of the same kind.
+Packages around scikit-learn's interface work: [shap](explain.md#the-package-shap), Optuna and the
+searches of scikit-learn ([tuning](guide/tuning.md)), `CalibratedClassifierCV`,
+`permutation_importance`, `PartialDependenceDisplay`, stacking, and MAPIE for prediction intervals.
 
 <!-- setup
 import numpy as np
@@ -34,6 +40,8 @@ X_val, y_val, X, y = X[200:], y[200:], X[:200], y[:200]
 import stagewise
 -->
 """
+
+CALLS = "Attributes of fitted models, and arguments of `predict`:"
 
 TAIL = """\
 Parameters that are not listed have the same name here, or do not exist. Some of the same name take
@@ -64,6 +72,8 @@ What was measured is in these attributes:
 {set: {metric: value}} at the last round that is kept |
 | `best_iteration_` (LightGBM): a number of rounds; `best_iteration` (XGBoost), `best_iteration_` \
 (CatBoost): counted from 0 | `best_iteration_`, `n_iter_`: the number of rounds that are kept |
+| `feature_importances_` (LightGBM): numbers of splits; (XGBoost): mean gains | \
+`feature_importances_`: shares of the gain; other kinds: `stagewise.inspection.importance` |
 
 The trees of a model, and custom losses:
 
@@ -212,11 +222,22 @@ def page() -> str:
                 words = words_of(RULES.get(foreign.ours)) if ours and not foreign.note else ""
                 parts = [ours, f"`{foreign.usage}`" if foreign.usage else words[2:], foreign.note]
                 lines.append(f"| `{name}` | {': '.join(filter(None, parts))} |")
-        lines.append("")
+        lines += ["", CALLS, "", f"| {library} | here |", "|---|---|", *calls_of(library), ""]
     lines += [
         TAIL,
     ]
     return "\n".join(lines)
+
+
+def calls_of(library: str) -> list[str]:
+    """Return the rows of attributes and of arguments of predict."""
+    calls = {call.theirs or name: call for name, call in FOREIGN_ATTRIBUTES.items()}
+    calls |= {f"predict(X, {name}=…)": call for name, call in PREDICT_ARGUMENTS.items()}
+    return [
+        f"| `{theirs}` | {': '.join(filter(None, [f'`{call.ours}`', call.note]))} |"
+        for theirs, call in calls.items()
+        if library in call.libraries
+    ]
 
 
 if __name__ == "__main__":

@@ -147,3 +147,18 @@ def test_a_learner_of_another_library_gets_a_frame_of_the_fit() -> None:
     np.testing.assert_array_equal(model.predict(X.iloc[0].to_dict()), model.predict(X[:1]))
     with pytest.raises(TypeError, match=r"StagewiseRegressor fits reads X itself\. Pass a data"):
         model.fit(X.to_dict("records"), y)
+
+
+def test_other_keys_are_ignored_and_a_misspelt_key_is_an_error() -> None:
+    rows = [{"age": i % 70, "city": ["Rome", "Oslo"][i % 2], "size": i % 3} for i in range(100)]
+    model = GradientBoostingRegressor(n_estimators=5, categorical_features=["city"])
+    model.fit(rows, [row["age"] for row in rows])
+    row = rows[3]
+    more = {"key": object(), **row, "time": None, "Age": 70, "list": [1, 2]}
+    for few, others in ((row, more), ([row] * 40, [more] * 40)):  # both paths of reading
+        np.testing.assert_array_equal(model.predict(few), model.predict(others))
+    for name in row:
+        for wrong in (name.upper(), name + " ", name[:-1], name[1:] + name[0]):
+            misspelt = {wrong if key == name else key: value for key, value in row.items()}
+            with pytest.raises(ValueError, match=rf"(?s){name}.*{wrong}|{wrong}.*{name}"):
+                model.predict(misspelt)

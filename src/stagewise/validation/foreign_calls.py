@@ -60,17 +60,17 @@ FOREIGN_ATTRIBUTES: Mapping[str, ForeignCall] = MappingProxyType(
     {
         "booster_": ForeignCall(
             (_LGB,),
-            "stagewise.export_text(model)",
-            "also stagewise.rules(model) and stagewise.export_svg(model)",
+            "stagewise.export_json(model)",
+            "of booster_.trees_to_dataframe(): stagewise.trees_to_frame(model)",
             "feature_importances_",
             "booster_.dump_model()",
         ),
         "get_booster": ForeignCall(
             (_XGB,),
-            "stagewise.export_text(model)",
-            "also stagewise.rules(model) and stagewise.export_svg(model)",
+            "stagewise.export_json(model)",
+            "of get_booster().trees_to_dataframe(): stagewise.trees_to_frame(model)",
             "feature_importances_",
-            "get_booster().get_dump()",
+            'get_booster().get_dump(dump_format="json")',
         ),
         "tree_": ForeignCall((_SKL,), f"{_TREES}[0]", needs="get_depth"),
         "plot_tree": ForeignCall(
@@ -84,6 +84,10 @@ FOREIGN_ATTRIBUTES: Mapping[str, ForeignCall] = MappingProxyType(
         "get_best_iteration": ForeignCall(
             (_CAT,), "model.best_iteration_", "it counts from 1", _INSPECTED
         ),
+        "best_score": ForeignCall((_XGB,), "model.best_score_", needs=_INSPECTED),
+        "get_best_score": ForeignCall((_CAT,), "model.best_score_", needs=_INSPECTED),
+        "evals_result": ForeignCall((_XGB,), "model.evals_result_", needs=_INSPECTED),
+        "get_evals_result": ForeignCall((_CAT,), "model.evals_result_", needs=_INSPECTED),
         "n_estimators_": ForeignCall((_LGB, _SKL), _ROUNDS, needs=_INSPECTED),
         "get_num_boosting_rounds": ForeignCall((_XGB,), _ROUNDS, needs=_INSPECTED),
         "tree_count_": ForeignCall((_CAT,), _ROUNDS, needs=_INSPECTED),
@@ -115,7 +119,7 @@ FOREIGN_ATTRIBUTES: Mapping[str, ForeignCall] = MappingProxyType(
         ),
         "trees_to_dataframe": ForeignCall(
             (_LGB, _XGB),
-            "stagewise.rules(model)",
+            "stagewise.trees_to_frame(model)",
             needs="feature_importances_",
             theirs="booster.trees_to_dataframe()",
         ),
@@ -159,6 +163,9 @@ PREDICT_ARGUMENTS: Mapping[str, ForeignCall] = MappingProxyType(
         "approx_contribs": ForeignCall((_XGB,), _SHAP, "they are exact", _INSPECTED),
         "pred_interactions": ForeignCall((_XGB,), _PAIRS, needs=_INSPECTED),
         "pred_leaf": ForeignCall((_LGB, _XGB), "model.apply(X)", needs="apply"),
+        "base_margin": ForeignCall(
+            (_XGB,), "model.predict(X, offset=0.5)", "scores, also of fit", "staged_predict"
+        ),
         "raw_score": ForeignCall((_LGB,), _SCORES, needs="decision_function"),
         "output_margin": ForeignCall((_XGB,), _SCORES, needs="decision_function"),
         "prediction_type": ForeignCall(
