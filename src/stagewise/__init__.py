@@ -22,6 +22,7 @@ if _typing.TYPE_CHECKING:
     )
     from stagewise.estimators import (
         AdaBoostClassifier,
+        AdaBoostRegressor,
         AutoClassifier,
         AutoRegressor,
         DecisionTreeClassifier,
@@ -65,6 +66,7 @@ if _typing.TYPE_CHECKING:
 
 __all__ = [
     "AdaBoostClassifier",
+    "AdaBoostRegressor",
     "AutoClassifier",
     "AutoRegressor",
     "BaggingClassifier",
@@ -130,6 +132,7 @@ _MODULE_NAMES = {
     ),
     "estimators": (
         "AdaBoostClassifier",
+        "AdaBoostRegressor",
         "AutoClassifier",
         "AutoRegressor",
         "DecisionTreeClassifier",

@@ -54,7 +54,7 @@ def test_bagging_is_a_forest_with_all_features(run, tmp_path):
 
 def test_unsupported_tasks_of_a_method_are_errors(run, tmp_path):
     path = tmp_path / "m.stgw"
-    fails(train(run, path, "adaboost", "price"), "supports classification only", "forest")
+    fails(train(run, path, "gentleboost", "price"), "supports classification only", "forest")
     fails(train(run, path, "linear", "kind"), "supports regression only", "adaboost")
     fails(train(run, path, "linear", "price", "--threads", "2"), "--threads", "leave it out")
     fails(train(run, path, "stepwise", "price", "--early-stopping"), "--early-stopping")

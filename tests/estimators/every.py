@@ -28,6 +28,7 @@ __all__ = [
     "labelled",
     "passes_on",
     "predictions",
+    "reads_no_validation_rows",
     "side_target",
     "small",
 ]
@@ -68,6 +69,12 @@ def is_bagging(kind: type) -> bool:
 def base_estimator_of(kind: type) -> type:
     """Return the default base estimator of a bagging estimator."""
     return type(kind()._default_estimator())
+
+
+def reads_no_validation_rows(kind: type) -> bool:
+    """Return whether `fit` of an estimator has no X_val."""
+    median = kind is stagewise.AdaBoostRegressor
+    return is_bagging(kind) or has(kind, "quality") or is_linear(kind) or median
 
 
 def classifies(kind: type) -> bool:

@@ -151,7 +151,17 @@ def test_invalid_combinations_are_refused(table, params, words):
         AdaBoostClassifier(**params).fit(table.X, table.two)
 
 
-def test_attributes_of_trees_are_absent(table):
-    model = AdaBoostClassifier(STUMP, n_estimators=2).fit(table.X, table.two)
+def test_attributes_of_trees(table):
+    model = AdaBoostClassifier(STUMP, n_estimators=4).fit(table.X, table.two)
+    weights = model.estimator_weights_ / model.estimator_weights_.sum()
+    expected = weights @ [stump.feature_importances_ for stump in model.estimators_]
+    np.testing.assert_allclose(model.feature_importances_, expected)
+    model = AdaBoostClassifier(GaussianNB(), n_estimators=2).fit(table.X, table.two)
     for name in ("feature_importances_", "apply"):
         assert not hasattr(model, name)
+
+
+def test_staged_scores_are_accuracies(table):
+    model = AdaBoostClassifier(n_estimators=4).fit(table.X, table.many)
+    scores = list(model.staged_score(table.X, table.many))
+    assert scores == [np.mean(p == table.many) for p in model.staged_predict(table.X)]

@@ -14,10 +14,10 @@ from estimators.every import (
     EVERY,
     classifies,
     has,
-    is_bagging,
     is_linear,
     labelled,
     predictions,
+    reads_no_validation_rows,
     small,
 )
 from estimators.tables import make_table
@@ -137,7 +137,7 @@ def test_error_names_an_invalid_validation_set(
     params = {"pruning": "early_stopping"} if has(kind, "pruning") else {}
     if not val_arguments(kind):
         # Bagging, automatic models and least squares have no validation set.
-        assert is_bagging(kind) or has(kind, "quality") or is_linear(kind)
+        assert reads_no_validation_rows(kind)
         with pytest.raises(TypeError, match=r"fit\(\) has no argument .X_val."):
             small(kind).fit(table.X, table.two, **given)
         return
@@ -158,7 +158,7 @@ def test_a_fraction_to_hold_out_needs_early_stopping(kind: type, table: Any) -> 
 @EVERY
 def test_83_a_validation_set_is_matched_by_name(kind: type, table: Any) -> None:
     if not val_arguments(kind):
-        assert is_bagging(kind) or has(kind, "quality") or is_linear(kind)
+        assert reads_no_validation_rows(kind)
         return
     X, y = pd.DataFrame(table.X, columns=list("abcde")), labelled(kind, table)
     params = {"pruning": "early_stopping"} if has(kind, "pruning") else {}
@@ -176,7 +176,7 @@ def test_82_validation_targets_far_beyond_the_training_targets_are_refused(
 ) -> None:
     if not val_arguments(kind) or classifies(kind):
         # Known labels have a finite loss; without held-out rows there is none.
-        others = is_bagging(kind) or has(kind, "quality")
+        others = reads_no_validation_rows(kind) and not is_linear(kind)
         assert classifies(kind) or others or is_linear(kind)
         return
     params = {"pruning": "early_stopping"} if has(kind, "pruning") else {}

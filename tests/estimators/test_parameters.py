@@ -201,9 +201,15 @@ def _out_of_bag(kind: type) -> dict[str, Any]:
     return {"subsample": 0.5} if "subsample" in has else {"max_samples": 0.5}
 
 
+def _loss(kind: type) -> str:
+    ada_boost = "AdaBoost" in kind.__name__
+    return "exponential" if classifies(kind) or ada_boost else "absolute_error"
+
+
 def _any_estimator(kind: type) -> dict[str, Any]:
     has = inspect.signature(kind).parameters
-    return {"learner": Ridge()} if "learner" in has else {"estimator": GaussianNB()}
+    chosen = GaussianNB() if classifies(kind) and "learner" not in has else Ridge()
+    return {"learner" if "learner" in has else "estimator": chosen}
 
 
 FOLDS = {"sampling": "folds"}
@@ -237,7 +243,7 @@ CASES: dict[str, Case] = {
     "learner": Case(3, None),
     "learning_rate": Case(0, 1e-9),
     "leaves": Case("lines", "linear"),
-    "loss": Case("squared", lambda k: "exponential" if classifies(k) else "absolute_error"),
+    "loss": Case("squared", _loss),
     "max_bins": Case(1, 2, _histogram),
     "max_depth": Case(0, 1),
     "max_features": Case(0, 1e-9),

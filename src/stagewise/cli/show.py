@@ -87,7 +87,7 @@ def describe(estimator: Any, path: Path) -> dict[str, Any]:
         "targets": None if model.targets is None else ", ".join(model.targets),
         "loss": model.loss,
         "classes": None if model.classes is None else model.classes.tolist(),
-        "rounds": model.ensemble.n_rounds,
+        "rounds": getattr(estimator, "best_iteration_", model.ensemble.n_rounds),
         "learning_rate": learning_rate_of(estimator),
         "trees": len(model.ensemble.trees),
         "leaves": int(np.count_nonzero(flat["feature"] < 0)),

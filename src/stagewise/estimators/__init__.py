@@ -1,6 +1,7 @@
 """The scikit-learn estimators."""
 
 from stagewise.estimators.ada_boost import AdaBoostClassifier
+from stagewise.estimators.ada_boost_regressor import AdaBoostRegressor
 from stagewise.estimators.auto.estimators import AutoClassifier, AutoRegressor
 from stagewise.estimators.decision_tree import (
     DecisionTreeClassifier,
@@ -22,6 +23,7 @@ from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegress
 
 __all__ = [
     "AdaBoostClassifier",
+    "AdaBoostRegressor",
     "AutoClassifier",
     "AutoRegressor",
     "DecisionTreeClassifier",

@@ -15,6 +15,7 @@ from stagewise.boosting.recipe import DISCRETE, REAL, Recipe
 from stagewise.estimators.bases.boosting import BaseBoosting
 from stagewise.estimators.bases.classifier import ClassifierPredictions
 from stagewise.estimators.bases.estimator_terms import ONLY_OF_TREES, EstimatorTerms
+from stagewise.estimators.bases.staged_score import StagedScore
 from stagewise.estimators.bases.tree_attributes import TreeAttributes
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
 from stagewise.model.model import Model
@@ -41,7 +42,9 @@ OF_TREES = MappingProxyType(
 """Parameters that an estimator of another library cannot use, and their defaults."""
 
 
-class AdaBoostClassifier(EstimatorTerms, ClassifierPredictions, TreeAttributes, BaseBoosting):
+class AdaBoostClassifier(
+    StagedScore, EstimatorTerms, ClassifierPredictions, TreeAttributes, BaseBoosting
+):
     """AdaBoost: classifiers that are fitted with row weights that grow with the errors so far.
 
     Weights w = e^(-margin) start equal. Every round fits a classification tree, or any other
@@ -233,6 +236,23 @@ classes_, n_features_in_, feature_names_in_, fit_report_
                 "estimator_errors_; trees of algorithm='real' add log odds of leaves, not votes."
             )
         return np.asarray(beta * (k / (k - 1) ** 2))
+
+    @property
+    def feature_importances_(self) -> Vector:
+        """Each feature's share of the gain of all splits.
+
+        Of an `estimator`: its importances, weighted by `estimator_weights_`, if it has them.
+        """
+        if self.estimator is None:
+            return super().feature_importances_
+        members = self.estimators_
+        if not all(hasattr(member, "feature_importances_") for member in members):
+            raise AttributeError(
+                f"AdaBoostClassifier has feature_importances_ only if its estimator has them; "
+                f"{type(self.estimator).__name__} has none."
+            )
+        weights = self.estimator_weights_ / self.estimator_weights_.sum()
+        return np.asarray(weights @ [member.feature_importances_ for member in members])
 
     @property
     def estimator_errors_(self) -> Vector:

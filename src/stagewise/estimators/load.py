@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 
 from stagewise.errors import ModelFormatError
 from stagewise.estimators.ada_boost import AdaBoostClassifier
+from stagewise.estimators.ada_boost_regressor import AdaBoostRegressor
 from stagewise.estimators.auto.estimators import AutoClassifier, AutoRegressor
 from stagewise.estimators.decision_tree import (
     DecisionTreeClassifier,
@@ -33,6 +34,7 @@ _CLASSES: dict[str, Any] = {
     cls.__name__: cls
     for cls in (
         AdaBoostClassifier,
+        AdaBoostRegressor,
         AutoClassifier,
         AutoRegressor,
         DecisionTreeClassifier,

@@ -79,6 +79,12 @@ class FittedModel:
                 "tree; of a bagging ensemble one of its members."
             )
         check_is_fitted(estimator, "model_")
+        if estimator._is_median:  # noqa: SLF001
+            raise TypeError(
+                f"{caller} explains sums and averages of trees, and predictions of "
+                f"{type(estimator).__name__} are weighted medians. Use a function of predictions, "
+                "such as permutation_importance of scikit-learn, or pass one of its estimators_."
+            )
         start = estimator._start  # noqa: SLF001
         if start is not None and not of_trees:
             raise ValueError(

@@ -173,18 +173,19 @@ class BoundEstimator:
         else:
             target = self._classes[rows]
             values = np.zeros(self._n_classes)
-        fitted = self._fit(rows, target, weight[rows], np.random.default_rng([seed, number]))
+        fitted = self.fit_rows(rows, target, weight[rows], np.random.default_rng([seed, number]))
         term = EstimatorTerm(fitted, values, self._n_classes)
         self._basis = term.basis(self._table)
         return term
 
-    def _fit(
+    def fit_rows(
         self,
         rows: npt.NDArray[np.intp],
         target: npt.NDArray[Any],
         weight: Vector,
         rng: np.random.Generator,
     ) -> Any:
+        """Return a clone of the estimator, fitted to rows with these targets and weights."""
         estimator = seeded(self._learner.estimator, rng)
         passed: Mapping[str, Any] = MappingProxyType({})
         argument = weight_argument(estimator)

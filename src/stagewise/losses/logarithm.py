@@ -1,4 +1,4 @@
-"""Logarithms that are stored in a model, with the same result on every machine.
+"""Logarithms and powers that decide about a model, with the same result on every machine.
 
 NumPy and the C library have several implementations, which depend on the processor and differ in
 the last digit; these functions round correctly.
@@ -12,7 +12,7 @@ from decimal import Context, Decimal
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MAX_LOG_RATIO", "MAX_STEP", "bounded_log_ratio", "exact_log"]
+__all__ = ["MAX_LOG_RATIO", "MAX_STEP", "bounded_log_ratio", "exact_log", "portable_exp"]
 
 MAX_LOG_RATIO = 4.0
 """The bound of leaf values in closed form, which are infinite in regions with one class only.
@@ -43,3 +43,20 @@ def bounded_log_ratio(
         return exact_log(a / b)
 
     return np.array([one(a, b) for a, b in zip(above.tolist(), below.tolist(), strict=True)])
+
+
+LOG_2_HIGH, LOG_2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
+"""log 2 as a sum; the first part has 33 bits, so that its product with a whole number is exact."""
+
+
+def portable_exp(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return e^x for |x| ≤ 700 by sums and products, which every machine rounds in the same way.
+
+    x = k log 2 + r with |r| ≤ ½ log 2, and e^r is the sum of fourteen terms of its series.
+    """
+    k = np.rint(x / math.log(2.0))
+    r = (x - k * LOG_2_HIGH) - k * LOG_2_LOW
+    total = np.ones_like(r)
+    for n in range(13, 0, -1):
+        total = 1.0 + total * r / n
+    return np.asarray(np.ldexp(total, k.astype(np.int32)))

@@ -10,6 +10,7 @@ from stagewise.cli.errors import InputError
 from stagewise.cli.files import pick
 from stagewise.cli.models import model_input
 from stagewise.datasets import Dataset
+from stagewise.estimators.bases.model_access import n_targets
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,10 +82,10 @@ class Scorer:
         model = self.estimator.model_
         if self.proba:
             return ["prediction", *(f"proba_{label}" for label in model.classes.tolist())]
-        n_outputs = model.ensemble.n_outputs
-        if model.classes is not None or n_outputs == 1:
+        if model.classes is not None or n_targets(self.estimator) == 1:
             return ["prediction"]
-        return [f"prediction_{name}" for name in model.targets or range(n_outputs)]
+        names = model.targets or range(n_targets(self.estimator))
+        return [f"prediction_{name}" for name in names]
 
     def _predict(self, features: Any) -> list[Any]:
         """Return the columns of predictions, and probabilities if requested."""

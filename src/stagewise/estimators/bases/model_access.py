@@ -16,6 +16,7 @@ __all__ = [
     "fit_loss",
     "fit_spec",
     "is_average",
+    "n_targets",
     "predict_scores",
     "read_exposure",
     "read_row_offset",
@@ -30,6 +31,12 @@ Vector = npt.NDArray[np.float64]
 def is_average(estimator: Any) -> bool:
     """Return whether predictions are means over the trees of a forest, not sums."""
     return bool(estimator._is_average)  # noqa: SLF001
+
+
+def n_targets(estimator: Any) -> int:
+    """Return the number of targets that a regressor predicts."""
+    is_median = getattr(estimator, "_is_median", False)  # linear models have no scores of trees
+    return 1 if is_median else int(estimator.model_.ensemble.n_outputs)
 
 
 def read_rows(estimator: Any, X: Any) -> Any:

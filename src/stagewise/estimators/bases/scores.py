@@ -38,6 +38,8 @@ class ModelScores:
     """Predicts F before the first round; None: F is a constant."""
     _is_average = False
     """Whether a prediction is the mean of the predictions of trees, not their sum."""
+    _is_median = False
+    """Whether a prediction is a weighted median of the predictions of trees, not their sum."""
     _takes_offset = False
     """Whether rows may have an offset, which is added to their scores."""
     _passed_loss: Loss | None = None

@@ -25,6 +25,7 @@ class TreeAttributes:
 
     if TYPE_CHECKING:  # defined by the other bases of an estimator
         _is_average: bool
+        _is_median: bool
 
         def _fitted(self) -> Model: ...
 
@@ -69,7 +70,8 @@ class TreeAttributes:
         by_round: Any = out.reshape(len(out), ensemble.n_rounds, ensemble.trees_per_round)
         if n_rounds is not None:
             by_round = by_round[:, : self._check_rounds(model, n_rounds)]
-        if self._is_average or (model.classes is None and ensemble.trees_per_round == 1):
+        one_tree = model.classes is None and ensemble.trees_per_round == 1
+        if self._is_average or self._is_median or one_tree:
             by_round = by_round.reshape(len(out), by_round.shape[1] * by_round.shape[2])
         return np.ascontiguousarray(by_round)
 
