@@ -244,6 +244,13 @@ def sample_models() -> dict[str, Model]:
         "several targets": make_model(n_targets=3, seed=12),
         "vectors": make_model(n_targets=2, targets=("größe", "身長"), vectors=True, seed=13),
         "vectors of classes": make_model(classes=np.array([-1, 0, 7]), vectors=True, seed=14),
+        "class targets": replace(
+            make_model(n_targets=5, targets=("a", "b"), vectors=True, seed=16),
+            task="classification",
+            offset=0.0,
+            scale=1.0,
+            class_targets=(np.array([-1, 0, 7]), np.array(["früh", "nie 🌒"])),
+        ),
         "no vectors yet": make_model(n_targets=2, vectors=True, n_rounds=0, seed=15),
         "linear leaves": make_model(lines=True, seed=12),
         "linear leaves of classes": make_model(

@@ -434,7 +434,7 @@ SCIKIT_LEARN |= {"staged_decision_function", "apply", "feature_importances_", "d
 SCIKIT_LEARN |= {"n_classes_", "predict_log_proba", "oob_decision_function_"}
 SCIKIT_LEARN |= {"estimators_", "estimators_features_", "estimators_samples_", "n_outputs_"}
 SCIKIT_LEARN |= {"get_depth", "get_n_leaves", "cost_complexity_pruning_path"}
-OURS = {"recipe", "report", "save", "fingerprint"}
+OURS = {"recipe", "report", "save", "fingerprint", "refit"}
 OURS_OF: dict[str, set[str]] = {
     "GradientBoosting": {"best_iteration_", "oob_best_iteration_"},
     "AdaBoost": {"best_iteration_", "estimator_weights_", "estimator_errors_", "staged_score"},

@@ -86,8 +86,13 @@ def assert_model_is_sound(model: Model) -> None:
         assert_categories_are_sound([] if feature.categories is None else feature.categories.values)
         cuts = [] if feature.cuts is None else feature.cuts.tolist()
         assert all(a < b for a, b in pairwise(cuts))
-    assert (model.classes is None) == (model.task == "regression")
-    if model.classes is None:
+    numbers = model.classes is None and model.class_targets is None
+    assert numbers == (model.task == "regression")
+    if model.class_targets is not None:
+        assert sum(map(len, model.class_targets)) == ensemble.n_outputs
+        assert model.targets is None or len(set(model.targets)) == len(model.class_targets) > 1
+        assert (model.offset, model.scale) == (0.0, 1.0)
+    elif model.classes is None:
         assert len(np.atleast_1d(model.scale)) == ensemble.n_outputs
         assert model.targets is None or len(set(model.targets)) == ensemble.n_outputs > 1
     else:

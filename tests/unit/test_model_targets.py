@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from model_samples import make_model
+from model_samples import make_model, sample_models
 from stagewise.errors import ModelFormatError
 from stagewise.model.file.contents import pack, unpack
 from stagewise.model.model import Model
@@ -73,9 +73,9 @@ def test_one_target_has_no_vectors_and_no_name() -> None:
         "target_start": lambda _: np.array([0, 1], np.uint64),
         "target_names": lambda _: np.array([65], np.uint8),
     }
-    refused(one, "names of targets, but is not a regression", names)
+    refused(one, "names of targets, but does not have several", names)
     classes = make_model(classes=np.array([1, 2, 3]))
-    refused(classes, "names of targets, but is not a regression", names)
+    refused(classes, "names of targets, but does not have several", names)
 
 
 def test_targets_that_differ_in_scale_have_another_fingerprint() -> None:
@@ -88,3 +88,31 @@ def test_targets_that_differ_in_scale_have_another_fingerprint() -> None:
 
 def test_vector_leaves_and_as_many_trees_have_different_fingerprints() -> None:
     assert VECTORS.fingerprint() != make_model(n_targets=2).fingerprint()
+
+
+CLASSES = sample_models()["class targets"]
+
+
+@pytest.mark.parametrize(
+    ("words", "targets"),
+    [
+        ("not of two or more", [{"dtype": "int64", "labels": [1, 2]}]),
+        ("not of two or more", "a, b"),
+        ("type of its class labels is missing", [{"labels": [1]}, {"dtype": "int64"}]),
+        ("type of its class labels is missing", [1, 2]),
+        ("not all of the type int64", [{"dtype": "int64", "labels": ["a", 1]}] * 2),
+        ("not all of the type bool", [{"dtype": "bool", "labels": [0, 1]}] * 2),
+        ("beyond the range of int8", [{"dtype": "int8", "labels": [0, 1000]}] * 2),
+        ("a class label twice", [{"dtype": "str", "labels": ["a", "a"]}] * 2),
+        ("5 outputs do not fit its task", [{"dtype": "str", "labels": ["a", "b"]}] * 2),
+    ],
+)
+def test_a_violated_rule_of_class_targets_is_refused(words: str, targets: Any) -> None:
+    facts, arrays = pack(CLASSES, {})
+    facts["classes"] = {"targets": targets}
+    with pytest.raises(ModelFormatError, match=words):
+        unpack(facts, arrays)
+
+
+def test_class_targets_have_no_offset() -> None:
+    refused(CLASSES, "classifier with an offset", {"offset": lambda a: a + 1.0})

@@ -21,7 +21,7 @@ from stagewise.data.target import (
     read_weight,
 )
 from stagewise.data.target_scale import TargetScales
-from stagewise.data.targets import match_targets, read_targets, target_names
+from stagewise.data.targets import match_targets, read_label_columns, read_targets, target_names
 
 __all__ = [
     "NO_ROWS",
@@ -38,6 +38,7 @@ __all__ = [
     "check_weight",
     "match_targets",
     "parse_dates",
+    "read_label_columns",
     "read_labels",
     "read_table",
     "read_target",

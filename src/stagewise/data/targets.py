@@ -12,14 +12,15 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_consistent_length
 
+from stagewise.data.labels import Labels, read_labels
 from stagewise.data.reading.column import Array, Mask
 from stagewise.data.reading.frame import Frame, open_frame
 from stagewise.data.reading.table import exact_array
-from stagewise.data.reading.vector import require_y
+from stagewise.data.reading.vector import refuse_missing, require_y
 from stagewise.data.target import read_numbers, read_target
 from stagewise.validation.messages import short_repr
 
-__all__ = ["match_targets", "read_targets", "target_names"]
+__all__ = ["match_targets", "read_label_columns", "read_targets", "target_names"]
 
 Values = npt.NDArray[np.float64]
 
@@ -57,6 +58,38 @@ def read_targets(y: Any, n_rows: int, *, caller: str = "regressor") -> Values:
         except (TypeError, ValueError) as error:
             raise type(error)(f"In {label} of y: {error}") from None
     return values
+
+
+def read_label_columns(y: Any, n_rows: int, *, caller: str = "classifier") -> list[Labels] | None:
+    """Read several targets of classes; None if y has one column.
+
+    Parameters
+    ----------
+    y : array-like or frame of shape (n_rows, n_targets)
+        Labels.
+    n_rows : int
+        The number of rows of X.
+    caller : str
+        The estimator's name, for messages.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `read_labels`; the message names the target.
+    """
+    require_y(y, caller)
+    columns = _columns(y)
+    if columns is None:
+        return None
+    check_consistent_length(range(n_rows), columns[0][1])
+    found = []
+    for label, cells, missing in columns:
+        try:
+            refuse_missing(missing)
+            found.append(read_labels(cells, n_rows, caller=caller))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"In {label} of y: {error}") from None
+    return found
 
 
 def target_names(y: Any) -> tuple[str, ...] | None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy.typing as npt
 
 from stagewise.estimators.bases.averages import CLASS_CRITERION, NUMBER_CRITERION
-from stagewise.estimators.bases.classifier import ClassifierPredictions
+from stagewise.estimators.bases.class_targets import ClassTargetPredictions
 from stagewise.estimators.bases.regressor import RegressorPredictions
 from stagewise.estimators.bases.tree import TREE_RULES, BaseDecisionTree
 from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, SquaredError
@@ -17,7 +17,7 @@ from stagewise.validation.parameters import suggests_names
 __all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
 
 
-class DecisionTreeClassifier(ClassifierPredictions, BaseDecisionTree):
+class DecisionTreeClassifier(ClassTargetPredictions, BaseDecisionTree):
     """A decision tree classifier.
 
         p_k(x) = share of class k in the leaf that x reaches

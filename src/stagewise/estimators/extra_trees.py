@@ -94,9 +94,11 @@ verbose, callbacks
         The out-of-bag predictions of the training rows, as probabilities; NaN for rows that are in
         every bag.
     oob_decision_function_ : array of shape (n_rows, n_classes)
-        The same, by scikit-learn's name.
+        The same, by scikit-learn's name; of several targets, (n_rows, n_classes, n_targets).
     oob_score_ : float
-        Their accuracy.
+        Their accuracy; of several targets, the fraction of rows with no wrong target.
+    n_outputs_ : int
+        The number of targets. Of several, `classes_` and `n_classes_` are lists.
     estimators_ : list of decision trees
         The trees, each with the predictions of one tree; made when they are read.
     evals_result_, best_score_ : dict
@@ -261,7 +263,9 @@ verbose, callbacks
     oob_prediction_ : array
         The out-of-bag predictions of the training rows; NaN for rows that are in every bag.
     oob_score_ : float
-        Their R².
+        Their R²; of several targets, the mean.
+    n_outputs_ : int
+        The number of targets.
     estimators_ : list of decision trees
         The trees, each with the predictions of one tree; made when they are read.
     evals_result_, best_score_ : dict

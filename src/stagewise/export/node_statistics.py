@@ -61,7 +61,9 @@ class ShownStatistics:
     def facts(self, estimator: Any, tree: int) -> TreeFacts:
         """Return one tree of a fitted estimator, with the statistics of its nodes."""
         facts = tree_facts(estimator, tree)
-        fitted = FittedModel.of(estimator, self.caller, of_trees=self.X is None)
+        fitted = FittedModel.of(
+            estimator, self.caller, of_trees=self.X is None, of_targets=self.X is None
+        )
         statistics: list[dict[str, Any]] = [{} for _ in facts.nodes]
         if self.show_gain:
             for own, node in zip(statistics, facts.nodes, strict=True):

@@ -204,7 +204,7 @@ def tree_facts(estimator: Any, tree: int = 0) -> TreeFacts:
 
 def fitted_trees(estimator: Any) -> FittedModel:
     """Return a fitted estimator whose model has trees, or raise."""
-    fitted = FittedModel.of(estimator, "Tree export", of_trees=True)
+    fitted = FittedModel.of(estimator, "Tree export", of_trees=True, of_targets=True)
     fitted.check_leaves("Tree export")
     return fitted
 
@@ -218,6 +218,8 @@ def value_units(estimator: Any, known: Model, place: int) -> Units:
         times = len(ensemble.trees)
         if classes is None:
             n = ensemble.n_outputs
+            if known.class_targets is not None:
+                return Units("numbers", known.class_outputs, times, np.zeros(n), np.ones(n))
             names = known.targets or (("",) if n == 1 else tuple(f"y{k}" for k in range(n)))
             return Units("numbers", names, times, offset, scale)
         if ensemble.outputs_per_tree == 1:  # the value is P(second class) - P(first class)

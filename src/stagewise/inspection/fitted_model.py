@@ -60,12 +60,19 @@ class FittedModel:
 
     @classmethod
     def of(
-        cls, estimator: Any, caller: str, *, of_trees: bool = False, offsets: bool = False
+        cls,
+        estimator: Any,
+        caller: str,
+        *,
+        of_trees: bool = False,
+        offsets: bool = False,
+        of_targets: bool = False,
     ) -> FittedModel:
         """Wrap an estimator; raise if it has no trees or is not fitted.
 
         With `of_trees`, only the trees are read, and not F before the first round. With `offsets`,
-        the caller adds the offsets of rows, or they cancel.
+        the caller adds the offsets of rows, or they cancel. With `of_targets`, there may be several
+        targets of classes.
         """
         if isinstance(estimator, type):
             raise TypeError(
@@ -103,6 +110,12 @@ class FittedModel:
                 f"{caller} explains the scores of trees, but this model was fitted with an offset "
                 "or an exposure, which it would leave out. Use shap_values, where the offset is a "
                 "term of its own."
+            )
+        if estimator.model_.class_targets is not None and not of_targets:
+            raise InvalidParameterError(
+                f"{caller} is for one target, but this {type(estimator).__name__} has several "
+                "targets of classes. Fit an estimator for each target, as scikit-learn's "
+                "MultiOutputClassifier does."
             )
         return cls(estimator, estimator.model_)
 
@@ -186,7 +199,7 @@ class FittedModel:
         model = self.model
         if not is_average(self.estimator):
             return model.gain_unit
-        if model.classes is not None:
+        if model.task == "classification":
             return 1.0
         scale = float(np.max(model.scale))
         if model.loss == "absolute_error":
@@ -324,6 +337,8 @@ class FittedModel:
         if model.classes is not None:
             labels = tuple(str(label) for label in model.classes.tolist())
             return labels[-1:] if response == "score" and n == 1 else labels
+        if model.class_targets is not None:
+            return model.class_outputs
         return model.targets or (("prediction",) if n == 1 else tuple(f"y{k}" for k in range(n)))
 
     def weight(self, sample_weight: Any, n_rows: int) -> Vector:

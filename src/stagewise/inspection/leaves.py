@@ -62,7 +62,7 @@ def proximity(estimator: Any, X: Any, Z: Any = None) -> Vector:
         From 0 to 1; the proximity of a row to itself is 1. The nearest training rows of the first
         row of X are ``np.argsort(-proximity(estimator, X, Z)[0])``.
     """
-    fitted = FittedModel.of(estimator, "proximity", of_trees=True)
+    fitted = FittedModel.of(estimator, "proximity", of_trees=True, of_targets=True)
     fitted.check_leaves("proximity")
     one = _leaves(fitted, fitted.rows(X))
     two = one if Z is None else _leaves(fitted, fitted.rows(Z, "Z"))

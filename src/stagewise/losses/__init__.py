@@ -6,6 +6,7 @@ from types import MappingProxyType
 from stagewise.losses.base import BoundLoss, Loss
 from stagewise.losses.check import check_loss
 from stagewise.losses.class_squared_error import BinarySquaredError, ClassSquaredError
+from stagewise.losses.class_targets import ClassTargetsLoss
 from stagewise.losses.classification import (
     ClassExponential,
     Exponential,
@@ -34,6 +35,7 @@ __all__ = [
     "BoundLoss",
     "ClassExponential",
     "ClassSquaredError",
+    "ClassTargetsLoss",
     "Expectile",
     "Exponential",
     "Fair",

@@ -57,6 +57,9 @@ class Model(Displayed):
         The loss after each round; empty if it was not computed.
     targets : tuple of str, or None
         The names of several targets; None for one target, or if they have no names.
+    class_targets : tuple of arrays, or None
+        The class labels of each of several targets; then `classes` is None, and the scores are the
+        probabilities of all classes of all targets, one target after the other.
     least_squares : LeastSquares or None
         The coefficients of a linear model, and their inference; the trees are its linear terms.
     row_offset : RowOffset
@@ -73,6 +76,7 @@ class Model(Displayed):
     train_loss: npt.NDArray[np.float64]
     valid_loss: npt.NDArray[np.float64]
     targets: tuple[str, ...] | None = None
+    class_targets: tuple[npt.NDArray[Any], ...] | None = None
     least_squares: LeastSquares | None = None
     row_offset: RowOffset = NO_OFFSET
 
@@ -105,6 +109,17 @@ class Model(Displayed):
         # Pickles and copies contain the bytes of a file, which are checked when they are read, and
         # which later versions can read.
         return Model.from_bytes, (self.to_bytes(),)
+
+    @property
+    def class_outputs(self) -> tuple[str, ...]:
+        """The names of the scores of several targets of classes, such as "y0=no"."""
+        each = self.class_targets or ()
+        names = self.targets or tuple(f"y{k}" for k in range(len(each)))
+        return tuple(
+            f"{name}={label}"
+            for name, classes in zip(names, each, strict=True)
+            for label in classes.tolist()
+        )
 
     @property
     def gain_unit(self) -> float:
@@ -177,6 +192,8 @@ class Model(Displayed):
         if self.row_offset.columns:  # an offset that is passed is no part of the model
             add("row_offset_source", pack_row_offset(self.row_offset)["row_offset_source"])
         labels = None if self.classes is None else self.classes.tolist()
+        if self.class_targets is not None:
+            labels = [classes.tolist() for classes in self.class_targets]
         digest.update(json.dumps(labels, default=_plain).encode("ascii"))
         return digest.hexdigest()
 

@@ -154,9 +154,9 @@ def forest_grower(
 
     By the Gini index, two classes are the numbers -1 and 1; other classes are counted.
     """
-    classes = data.classes
     as_numbers = isinstance(loss, BinarySquaredError) and tree.criterion == "gini"
-    by_class = classes is not None and (bag.balanced or not as_numbers)
+    by_class = data.of_classes and (bag.balanced or not as_numbers)
+    each = data.class_targets or (() if data.classes is None else (data.classes,))
     n_targets = 1 if rows.y.ndim == 1 else rows.y.shape[1]
     target = None
     if not by_class:
@@ -167,8 +167,8 @@ def forest_grower(
         bins,
         rows.weight,
         target,
-        rows.y if by_class else None,
-        [len(classes)] if by_class and classes is not None else [],
+        rows.y.ravel() if by_class else None,
+        [len(classes) for classes in each] if by_class else [],
         n_targets,
         native_rules(tree, bins, hessian_bound=1.0, hessian_is_weight=not by_class),
         bag.bootstrap,

@@ -279,7 +279,7 @@ def make_model(
 ) -> Model:
     """Return the model of trees."""
     return Model(
-        task="regression" if data.classes is None else "classification",
+        task="classification" if data.of_classes else "regression",
         loss=loss.name,
         features=features,
         ensemble=ensemble,
@@ -289,5 +289,6 @@ def make_model(
         train_loss=np.array(monitor.train_loss),
         valid_loss=np.array(monitor.valid_loss),
         targets=data.target_names,
+        class_targets=data.class_targets,
         row_offset=data.row_offset,
     )

@@ -17,7 +17,7 @@ from stagewise.boosting.loop import EncodedRows
 from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.stopping import EarlyStopping
 from stagewise.learners.tree_learner import tree_of
-from stagewise.losses import Loss
+from stagewise.losses import ClassTargetsLoss, Loss
 from stagewise.losses.base import squeeze_outputs
 from stagewise.model.ensemble import Ensemble
 from stagewise.training.fit_report import warn_if_constant
@@ -37,7 +37,7 @@ from stagewise.training.reading.row_set import RowSet
 from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.results import PrunedTree, TreeResult
 from stagewise.training.specs import FitContext, SingleTreeSpec
-from stagewise.trees.impurity import IMPURITIES, RowCosts
+from stagewise.trees.impurity import IMPURITIES, RowCosts, mean_costs
 from stagewise.trees.pruning import (
     PruningPath,
     node_costs,
@@ -168,6 +168,9 @@ class _TreeTrainer:
     def _costs(self, tree: Tree, criterion: str, y: npt.NDArray[Any]) -> RowCosts:
         """Return the costs of rows, in units of the scaled target."""
         predicted = self.loss.mean(squeeze_outputs(tree.value.reshape(len(tree.feature), -1)))
+        if isinstance(self.loss, ClassTargetsLoss):
+            each = enumerate(self.loss.split(predicted))
+            return mean_costs([IMPURITIES[criterion](own, y[:, k]) for k, own in each])
         return IMPURITIES[criterion](predicted, y)
 
     def _unit(self) -> float:
@@ -177,12 +180,12 @@ class _TreeTrainer:
     def _criterion(self) -> str:
         """Return the impurity that the tree lowers."""
         name = self.spec.tree.criterion
-        is_number = self.data.classes is None and name == "gini"
+        is_number = not self.data.of_classes and name == "gini"
         return "squared_error" if is_number else name
 
     def _error(self) -> str:
         """Return the error of held-out rows: of classes, the fraction of wrong predictions."""
-        return self._criterion() if self.data.classes is None else "misclassification"
+        return "misclassification" if self.data.of_classes else self._criterion()
 
     def _linked(self, tree: Tree, rows: EncodedRows) -> _Grown:
         costs = self._costs(tree, self._criterion(), rows.y)

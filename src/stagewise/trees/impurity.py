@@ -6,14 +6,14 @@ So pruning needs only the cost of a row at a node. This module must not grow tre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["IMPURITIES", "RowCosts", "class_impurity"]
+__all__ = ["IMPURITIES", "RowCosts", "class_impurity", "mean_costs"]
 
 Vector = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -80,6 +80,11 @@ def poisson(predicted: npt.NDArray[np.float64], y: npt.NDArray[Any]) -> RowCosts
 def _over_targets(costs: npt.NDArray[np.float64]) -> Vector:
     """Return the costs of rows: the mean over their targets."""
     return np.asarray(costs if costs.ndim == 1 else costs.mean(axis=1))
+
+
+def mean_costs(each: Sequence[RowCosts]) -> RowCosts:
+    """Return the mean of the costs of several targets."""
+    return lambda rows, nodes: np.asarray(np.mean([costs(rows, nodes) for costs in each], axis=0))
 
 
 def absolute_error(predicted: npt.NDArray[np.float64], y: npt.NDArray[Any]) -> RowCosts:

@@ -90,6 +90,8 @@ def with_exposure() -> Any:
     return model.fit(X, np.rint(Y - Y.min()), exposure="years"), X, "predict"
 
 
+CLASS_TARGETS = pd.DataFrame({"late": CLASSES == "spät", "tall": np.where(Y > 0, "ja", "nein")})
+
 KINDS: dict[str, Callable[[], Any]] = {
     "regressor": lambda: boosted(NUMBERS),
     "huber": lambda: boosted(NUMBERS, loss="huber"),
@@ -111,6 +113,9 @@ KINDS: dict[str, Callable[[], Any]] = {
     "forest": lambda: other("RandomForestRegressor", NUMERIC, Y, "predict", **FOREST),
     "forest_classifier": lambda: other(
         "RandomForestClassifier", NUMERIC, CLASSES, "predict_proba", **FOREST
+    ),
+    "class_targets": lambda: other(
+        "RandomForestClassifier", NUMERIC, CLASS_TARGETS, "predict_proba", **FOREST
     ),
     "decision_tree": lambda: other(
         "DecisionTreeClassifier", NUMERIC, CLASSES, "predict_proba", max_depth=3

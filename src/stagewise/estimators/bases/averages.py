@@ -57,6 +57,8 @@ class AverageMixin:
     def n_outputs_(self) -> int:
         """The number of targets."""
         model = self._fitted()
+        if model.class_targets is not None:
+            return len(model.class_targets)
         return 1 if model.classes is not None else int(model.ensemble.n_outputs)
 
     def _adopt(self, model: Model) -> None:
@@ -78,6 +80,11 @@ class AverageMixin:
             _check_dense(params, data)
         if data.train.n_targets > 1:
             _check_several(params)
+            if data.class_targets is not None and params.get("eval_metric") is not None:
+                raise InvalidParameterError(
+                    "eval_metric is of one target, but y has several. Set eval_metric=None; the "
+                    "loss is the mean over the targets."
+                )
         if params["monotonic_cst"] is not None and data.classes is not None:
             _check_two_classes(data.classes)
         if params["monotonic_cst"] is not None and params["criterion"] == "absolute_error":
@@ -96,7 +103,9 @@ class AverageMixin:
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.sparse = reads_sparse(all_parameters(self))
-        tags.target_tags.multi_output = bool(getattr(self, "_several_targets", False))
+        tags.target_tags.multi_output = True
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = True
         return tags
 
 
@@ -109,8 +118,8 @@ def _check_several(params: Mapping[str, Any]) -> None:
     for name, is_used in used.items():
         if is_used:
             raise InvalidParameterError(
-                f"{_NOT_SEVERAL[name]}, but y has several. Fit an estimator for each target "
-                "(scikit-learn's MultiOutputRegressor), or change the parameter."
+                f"{_NOT_SEVERAL[name]}, but y has several. Change the parameter, or fit an "
+                "estimator for each target (scikit-learn's MultiOutputRegressor)."
             )
 
 

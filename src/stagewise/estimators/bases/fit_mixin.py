@@ -17,7 +17,7 @@ from stagewise.datasets.dataset import Dataset
 from stagewise.estimators.bases.first_rank import fit_on_first_rank
 from stagewise.estimators.bases.scores import refuse_offset
 from stagewise.estimators.parameters.make_specs import choose_seed, input_spec
-from stagewise.losses import Loss, MultiTargetLoss
+from stagewise.losses import ClassTargetsLoss, Loss, MultiTargetLoss
 from stagewise.losses.registration import custom_loss
 from stagewise.model.model import Model
 from stagewise.training.fit_report import counts_by_name, fit_report, log_fit
@@ -164,8 +164,8 @@ class FitMixin:
             Numbers, and categories in the columns that `categorical_features` selects. NaN, None,
             NA and NaT are missing values, as are the `missing_values`; ±inf are ordinary values.
         y : array-like of shape (n_rows,)
-            The target; for `GradientBoostingRegressor` also several targets, shape
-            (n_rows, n_targets). A `Dataset` has its own target and weights.
+            The target; for `GradientBoostingRegressor`, forests and single trees also several
+            targets, shape (n_rows, n_targets). A `Dataset` has its own target and weights.
         sample_weight : array-like of shape (n_rows,) or None
             Whole numbers are counts: a row of weight 2 is the row twice, a row of weight 0 is left
             out. Otherwise only the ratios of the weights matter. A row that is held out, or drawn
@@ -271,9 +271,7 @@ class FitMixin:
             )
         if previous is None:
             warn_of_columns(data.features, data.train.n_rows)
-        loss = self._make_loss(data.classes)
-        if data.train.n_targets > 1 or data.target_names is not None:
-            loss = MultiTargetLoss(loss, data.train.n_targets)
+        loss = self._loss_of(data)
         data = with_offsets(data, arguments, loss)
         params = self._resolve(params, data, loss)
         self._check_data(params, data, loss, previous)
@@ -300,6 +298,14 @@ class FitMixin:
             if getattr(arguments, name) is not None and not self._takes_offset:
                 refuse_offset(self, name)
         check_offsets(arguments)
+
+    def _loss_of(self, data: TrainingData) -> Loss:
+        """Return the loss of one target, or of several."""
+        if data.class_targets is not None:
+            return ClassTargetsLoss([len(classes) for classes in data.class_targets])
+        loss = self._make_loss(data.classes)
+        several = data.train.n_targets > 1 or data.target_names is not None
+        return MultiTargetLoss(loss, data.train.n_targets) if several else loss
 
     def _read_dataset(
         self,

@@ -34,6 +34,7 @@ from stagewise.estimators.bases.tree_attributes import TreeAttributes
 from stagewise.estimators.parameters.make_specs import forest_spec
 from stagewise.estimators.parameters.warm_start import (
     check_continues,
+    check_same_classes,
     fixed_parameters,
     model_to_continue,
 )
@@ -128,7 +129,11 @@ class BaseForest(ReportMixin, AverageMixin, FitMixin, TreeAttributes, ModelScore
         self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
     ) -> None:
         super()._check_data(params, data, loss, previous)
-        if previous is not None:
+        if previous is None:
+            return
+        if data.class_targets is not None or previous.class_targets is not None:
+            check_same_classes(previous, data)
+        else:
             one = self._make_loss(data.classes)
             check_continues(previous, self._fixed, params, data, one)
 

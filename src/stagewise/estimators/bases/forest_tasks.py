@@ -9,20 +9,20 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.estimators.bases.averages import CLASS_CRITERION, NUMBER_CRITERION
-from stagewise.estimators.bases.classifier import ClassifierPredictions
+from stagewise.estimators.bases.class_targets import ClassTargetPredictions, exact_matches
 from stagewise.estimators.bases.forest import FOREST_RULES
 from stagewise.estimators.bases.forest_importance import impurity_by_class
 from stagewise.estimators.bases.r_squared import r_squared
 from stagewise.estimators.bases.regressor import RegressorPredictions
 from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, SquaredError
-from stagewise.training.reading.target_reader import ClassReader, TargetReader
+from stagewise.training.reading.target_reader import ClassTargetsReader, TargetReader
 
 __all__ = ["ForestClassifierMixin", "ForestRegressorMixin"]
 
 Vector = npt.NDArray[np.float64]
 
 
-class ForestClassifierMixin(ClassifierPredictions):
+class ForestClassifierMixin(ClassTargetPredictions):
     """Classifiers that are averages of trees."""
 
     oob_prediction_: Vector
@@ -32,17 +32,24 @@ class ForestClassifierMixin(ClassifierPredictions):
     def _target_reader(self) -> TargetReader:
         own = self.class_weight  # that of every bag is found when the bag is drawn
         in_bags = isinstance(own, str) and own == "balanced_subsample"
-        return ClassReader(type(self).__name__, None if in_bags else own)
+        return ClassTargetsReader(type(self).__name__, None if in_bags else own)
 
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
         assert classes is not None
         return CLASSIFICATION_LOSSES["squared_error"](len(classes))
 
     @property
-    def oob_decision_function_(self) -> Vector:
-        """The out-of-bag probabilities, shape (n_rows, n_classes): scikit-learn's name of them."""
+    def oob_decision_function_(self) -> Any:
+        """The out-of-bag probabilities, shape (n_rows, n_classes): scikit-learn's name of them.
+
+        Of several targets: shape (n_rows, n_classes, n_targets), or a list of arrays if targets
+        have different numbers of classes. The columns of `oob_prediction_` are the classes of all
+        targets.
+        """
         try:
-            return self.oob_prediction_
+            each = self._by_target(self.oob_prediction_)
+            same = isinstance(each, list) and len({own.shape for own in each}) == 1
+            return np.stack(each, axis=2) if same else each
         except AttributeError:
             raise AttributeError(
                 f"This {type(self).__name__} has no out-of-bag predictions: fit it with "
@@ -56,10 +63,15 @@ class ForestClassifierMixin(ClassifierPredictions):
         The decrease of p_k (1 - p_k) by all splits, shape (n_classes, n_features), as shares of the
         whole; with two classes both rows are the same.
         """
+        self._check_one_target("class_importances_")
         return impurity_by_class(self._fitted())
 
     def _quality(self, y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
-        return float(np.average(predicted.argmax(axis=1) == y, weights=weight))
+        each = self._by_target(predicted)
+        if not isinstance(each, list):
+            return float(np.average(predicted.argmax(axis=1) == y, weights=weight))
+        codes = np.column_stack([own.argmax(axis=1) for own in each])
+        return exact_matches(y, codes, weight)
 
 
 class ForestRegressorMixin(RegressorPredictions):

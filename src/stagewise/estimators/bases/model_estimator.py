@@ -14,7 +14,6 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import NotFittedError
 
 from stagewise.errors import ModelFormatError
@@ -59,12 +58,20 @@ class ModelEstimator(LibraryEstimator):
             self.target_names_ = np.array(model.targets, dtype=object)
         elif hasattr(self, "target_names_"):
             del self.target_names_
-        if model.classes is not None:
-            self.classes_: npt.NDArray[Any] = model.classes
+        if model.class_targets is not None:
+            self.classes_: Any = list(model.class_targets)
+        elif model.classes is not None:
+            self.classes_ = model.classes
 
     @classmethod
     def _check_model(cls, model: Model) -> None:
         """Raise ModelFormatError unless an estimator of this class could have fitted the model."""
+        if model.class_targets is not None:
+            if not cls._several_targets or model.loss != "squared_error":
+                raise ModelFormatError(
+                    f"a {cls.__name__} does not have several targets of classes."
+                )
+            return
         losses: Any = REGRESSION_LOSSES if model.classes is None else CLASSIFICATION_LOSSES
         known = model.loss in losses
         if not known and not is_registered(model.loss):

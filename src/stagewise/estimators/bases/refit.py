@@ -95,6 +95,10 @@ def _check_trees(estimator: Any, model: Any, spec: Any) -> None:
         reason = "its leaves are linear models; fit with leaves='constant'"
     elif getattr(estimator, "monotonic_cst", None) is not None:
         reason = "new leaf values would not keep monotonic_cst"
+    elif model.class_targets is not None:
+        reason = "it has several targets of classes; fit it again"
+    elif str(getattr(estimator, "class_weight", None)) == "balanced_subsample":
+        reason = "class_weight='balanced_subsample' weighs the bags of the first fit"
     elif getattr(estimator, "missing_strategy", "learned") == "probability":
         reason = "rows with missing values reach several leaves (missing_strategy='probability')"
     elif isinstance(spec, BoostingSpec):

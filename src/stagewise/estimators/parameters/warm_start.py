@@ -24,7 +24,7 @@ from stagewise.training.reading.training_data import TrainingData
 from stagewise.validation.equality import equal_values
 from stagewise.validation.messages import short_repr
 
-__all__ = ["check_continues", "fixed_parameters", "model_to_continue"]
+__all__ = ["check_continues", "check_same_classes", "fixed_parameters", "model_to_continue"]
 
 ANEW = "Fit with warm_start=False to start a new model."
 CONSTRAINTS = ("monotonic_cst", "interaction_cst")
@@ -156,6 +156,19 @@ def _offsets(row_offset: RowOffset) -> str:
     given = {"offset": row_offset.offset, "exposure": row_offset.exposure}
     named = [f"{k}={v!r}" if isinstance(v, str) else k for k, v in given.items() if v]
     return " and ".join(named) or "no offset"
+
+
+def check_same_classes(previous: Model, data: TrainingData) -> None:
+    """Raise ValueError unless several targets have the classes of the model that is continued."""
+    old, new = (
+        None if targets is None else [classes.tolist() for classes in targets]
+        for targets in (previous.class_targets, data.class_targets)
+    )
+    if old != new:
+        raise ValueError(
+            f"warm_start continues a model of the classes {short_repr(old)} of its targets, but y "
+            f"has {short_repr(new)}. {ANEW}"
+        )
 
 
 def _plain_start(init: Any) -> Any:

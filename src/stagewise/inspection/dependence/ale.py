@@ -160,7 +160,7 @@ def accumulated_effects(
     -------
     AccumulatedEffects
     """
-    fitted = FittedModel.of(estimator, "accumulated_effects", offsets=True)
+    fitted = FittedModel.of(estimator, "accumulated_effects", offsets=True, of_targets=True)
     check_order(X, features, "accumulated_effects")
     places = fitted.positions(features)
     kind: Response = check_argument("response", RESPONSES, response)

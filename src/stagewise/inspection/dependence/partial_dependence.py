@@ -243,7 +243,7 @@ def partial_dependence(
     >>> partial_dependence(model, X, "bmi", grid_resolution=5).mean.shape
     (5, 1)
     """
-    fitted = FittedModel.of(estimator, "partial_dependence", offsets=True)
+    fitted = FittedModel.of(estimator, "partial_dependence", offsets=True, of_targets=True)
     check_order(X, features, "partial_dependence")
     places = fitted.positions(features)
     if len(places) > 2:

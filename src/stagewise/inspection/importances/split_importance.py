@@ -162,7 +162,7 @@ def split_importance(estimator: Any, kind: str) -> Importance:
         2001, eq. 35), w being covers and v values. The importance of a target-encoded column is
         divided equally among its source features.
     """
-    fitted = FittedModel.of(estimator, "importance", of_trees=True)
+    fitted = FittedModel.of(estimator, "importance", of_trees=True, of_targets=True)
     rule, learned = KINDS[kind], fitted.model
     if not any((tree.feature >= 0).any() for tree in learned.ensemble.trees):
         warn_caller(

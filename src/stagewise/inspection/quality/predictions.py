@@ -102,6 +102,11 @@ class Predictions(Displayed):
         given = {name: value for name, value in passed.items() if value is not None}
         if hasattr(estimator, "predict_proba"):
             y_pred = estimator.predict_proba(X, **given)  # raises if it is not fitted
+            if isinstance(y_pred, list):
+                raise ValueError(
+                    f"This {name} has {len(y_pred)} targets, and the quality is that of one. Pass "
+                    "the predictions of one target: Predictions.from_arrays(y, y_pred, classes)."
+                )
             return cls.from_arrays(y, y_pred, estimator.classes_, sample_weight, caller=name)
         y_pred, power = estimator.predict(X, **given), deviance_power(estimator)
         return cls.from_arrays(y, y_pred, None, sample_weight, caller=name, deviance_power=power)

@@ -192,7 +192,7 @@ def shap_values(
     >>> bool(np.allclose(shap.base_values + shap.values.sum(axis=1), model.predict(X)))
     True
     """
-    fitted = FittedModel.of(estimator, "shap_values", offsets=True)
+    fitted = FittedModel.of(estimator, "shap_values", offsets=True, of_targets=True)
     model = fitted.model
     _check_options(kind, background, interactions, verbose)
     _check_trees(model, kind)

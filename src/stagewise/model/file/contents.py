@@ -37,7 +37,12 @@ from stagewise.model.file.checks import (
 from stagewise.model.file.crosses import pack_crosses, unpack_crosses
 from stagewise.model.file.datetimes import pack_temporal_types, unpack_temporal_types
 from stagewise.model.file.header import from_json, to_json
-from stagewise.model.file.labels import pack_labels, unpack_labels
+from stagewise.model.file.labels import (
+    pack_label_lists,
+    pack_labels,
+    unpack_label_lists,
+    unpack_labels,
+)
 from stagewise.model.file.least_squares import pack_least_squares, unpack_least_squares
 from stagewise.model.file.row_offsets import pack_row_offset, unpack_row_offset
 from stagewise.model.file.sections import (
@@ -114,6 +119,8 @@ def pack(model: Model, estimator: Mapping[str, Any]) -> tuple[dict[str, Any], di
         facts["classes"], labels = pack_labels(model.classes)
         if labels is not None:
             arrays[LABELS] = labels
+    if model.class_targets is not None:
+        facts["classes"] = pack_label_lists(model.class_targets)
     if model.ensemble.n_features != len(model.features.sources):
         raise ValueError("the trees and the features of the model differ in number of columns")
     return facts, arrays
@@ -229,9 +236,12 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
         raise ModelFormatError("it is neither a regression nor a classification model")
     if not isinstance(loss, str):
         raise ModelFormatError("the name of its loss is not text")
-    classes = _unpack_classes(facts["classes"], arrays.get(LABELS), task)
+    classes, class_targets = _unpack_classes(facts["classes"], arrays.get(LABELS), task)
     base = arrays["base"]
-    offset, scale = _unpack_scores(arrays, None if classes is None else len(classes))
+    n_classes = None if classes is None else len(classes)
+    if class_targets is not None:
+        n_classes = sum(map(len, class_targets))
+    offset, scale = _unpack_scores(arrays, n_classes, joint=class_targets is not None)
     features = _unpack_features(arrays)
     if not features.n and not any(name in arrays for name in LEAST_SQUARES):
         raise ModelFormatError("it has no features, and only a linear model needs none")
@@ -260,7 +270,8 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
         classes=classes,
         train_loss=arrays["train_loss"],
         valid_loss=arrays["valid_loss"],
-        targets=_unpack_targets(arrays, len(base), task),
+        targets=_unpack_targets(arrays, len(base) if classes is None else 1, class_targets),
+        class_targets=class_targets,
         least_squares=unpack_least_squares(arrays, features, ensemble, offset, scale),
         row_offset=_unpack_row_offset(arrays, features),
     )
@@ -308,27 +319,33 @@ def _unpack_trees(arrays: Mapping[str, Array], n_outputs: int) -> dict[str, Arra
 
 
 def _unpack_targets(
-    arrays: Mapping[str, Array], n_outputs: int, task: str
+    arrays: Mapping[str, Array], n_outputs: int, class_targets: tuple[Array, ...] | None
 ) -> tuple[str, ...] | None:
     if not any(name in arrays for name in TARGETS):
         return None
-    if task != "regression" or n_outputs < 2:
-        raise ModelFormatError(
-            "it has names of targets, but is not a regression with several targets"
-        )
-    names = _texts(arrays, tuple(TARGETS), n_outputs, "target")
+    n_targets = n_outputs if class_targets is None else len(class_targets)
+    if n_targets < 2:
+        raise ModelFormatError("it has names of targets, but does not have several targets")
+    names = _texts(arrays, tuple(TARGETS), n_targets, "target")
     return tuple(names)
 
 
-def _unpack_classes(fact: object, array: Array | None, task: str) -> Array | None:
+def _unpack_classes(
+    fact: object, array: Array | None, task: str
+) -> tuple[Array | None, tuple[Array, ...] | None]:
+    """Return the labels of one target, and those of several; one of them is None, or both."""
     if task == "classification":
-        return unpack_labels(fact, array)
+        if isinstance(fact, dict) and "targets" in fact and array is None:
+            return None, unpack_label_lists(fact)
+        return unpack_labels(fact, array), None
     if fact is not None or array is not None:
         raise ModelFormatError("it is a regression model with class labels")
-    return None
+    return None, None
 
 
-def _unpack_scores(arrays: Mapping[str, Array], n_classes: int | None) -> tuple[Any, Any]:
+def _unpack_scores(
+    arrays: Mapping[str, Array], n_classes: int | None, *, joint: bool
+) -> tuple[Any, Any]:
     """Check the constants of the model against its task; return offset and scale."""
     base, offset, scale = arrays["base"], arrays["offset"], arrays["scale"]
     n = len(base) if n_classes is None else 1
@@ -345,7 +362,7 @@ def _unpack_scores(arrays: Mapping[str, Array], n_classes: int | None) -> tuple[
         fits = len(base) >= 1
     else:
         # Two classes have one output or two; more classes have one output each.
-        fits = len(base) == n_classes or (len(base) == 1 and n_classes == 2)
+        fits = len(base) == n_classes or (len(base) == 1 and n_classes == 2 and not joint)
         if offset[0] != 0.0 or scale[0] != 1.0:
             raise ModelFormatError("it is a classifier with an offset or a scale")
     if not fits:

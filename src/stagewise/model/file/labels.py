@@ -8,6 +8,7 @@ when the model is saved.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,13 @@ import numpy.typing as npt
 from stagewise.errors import ModelFormatError
 from stagewise.model.file.header import is_storable_integer
 
-__all__ = ["LABEL_ARRAYS", "pack_labels", "unpack_labels"]
+__all__ = [
+    "LABEL_ARRAYS",
+    "pack_label_lists",
+    "pack_labels",
+    "unpack_label_lists",
+    "unpack_labels",
+]
 
 Array = npt.NDArray[Any]
 
@@ -97,6 +104,49 @@ def unpack_labels(fact: object, array: Array | None) -> Array:
     if len(classes) == 0:
         raise ModelFormatError("it is a classifier without classes")
     if len(set(classes.tolist())) != len(classes):
+        raise ModelFormatError("it holds a class label twice")
+    return classes
+
+
+def pack_label_lists(targets: Sequence[Array]) -> dict[str, Any]:
+    """Return the entry of the header for the labels of several targets."""
+    each = []
+    for classes in targets:
+        fact, array = pack_labels(classes)
+        each.append(fact if array is None else {**fact, "labels": classes.tolist()})
+    return {"targets": each}
+
+
+def unpack_label_lists(fact: dict[str, Any]) -> tuple[Array, ...]:
+    """Return the checked labels of several targets.
+
+    Raises
+    ------
+    ModelFormatError
+        If there are fewer than two targets, or labels are not of their type or not distinct.
+    """
+    each = fact["targets"]
+    if not isinstance(each, list) or len(each) < 2:
+        raise ModelFormatError("it has class labels of several targets, but not of two or more")
+    return tuple(_from_list(own) for own in each)
+
+
+def _from_list(fact: object) -> Array:
+    name = fact.get("dtype") if isinstance(fact, dict) else None
+    if name == "object":
+        return unpack_labels(fact, None)
+    labels = fact.get("labels") if isinstance(fact, dict) else None
+    kinds = {"bool": (bool,), "str": (str,)}
+    allowed = kinds.get(str(name), (float,) if str(name).startswith("float") else (int,))
+    if name not in LABEL_ARRAYS or not isinstance(labels, list) or not labels:
+        raise ModelFormatError("the type of its class labels is missing or unknown")
+    if not all(type(label) in allowed for label in labels):
+        raise ModelFormatError(f"its class labels are not all of the type {name}")
+    try:
+        classes = np.array(labels, dtype=None if name == "str" else name)
+    except OverflowError:
+        raise ModelFormatError(f"its class labels are beyond the range of {name}") from None
+    if len(set(classes.tolist())) != len(labels):
         raise ModelFormatError("it holds a class label twice")
     return classes
 

@@ -6,18 +6,19 @@ The factor of a class multiplies the weights of its rows. A class with the facto
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stagewise.data import as_frequencies
+from stagewise.data.labels import Labels
 from stagewise.errors import InvalidParameterError
 from stagewise.exact_sums import sum_by_code, sum_rows
 from stagewise.validation.messages import short_repr
 
-__all__ = ["class_factors", "class_weighted", "without_absent"]
+__all__ = ["class_factors", "class_weighted", "targets_weighted", "without_absent"]
 
 Vector = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
@@ -50,6 +51,39 @@ def class_weighted(
     product = factor[codes] if counted is None else factor[codes] * counted
     total = float(len(codes)) if counted is None else sum_rows(counted)
     return as_frequencies(np.asarray(product, dtype=np.float64), total=total)
+
+
+def targets_weighted(
+    class_weight: Any, labels: Sequence[Labels], weight: Vector | None
+) -> Vector | None:
+    """Return the weights of rows, multiplied by the factors of the classes of all their targets.
+
+    Parameters
+    ----------
+    class_weight : "balanced", list of mappings or "balanced", or None
+        The parameter: one entry per target, or one for all.
+    labels : sequence of Labels
+        The classes of each target.
+    weight : float64 array or None
+        As of `class_weighted`.
+    """
+    counted = None if weight is None else as_frequencies(weight)
+    if class_weight is None:
+        return counted
+    each = class_weight if isinstance(class_weight, (list, tuple)) else [class_weight] * len(labels)
+    if isinstance(class_weight, Mapping) or len(each) != len(labels):
+        raise InvalidParameterError(
+            f"The parameter 'class_weight' of {len(labels)} targets must be None, 'balanced', or a "
+            f"list with a dict of label to number for each target; got {short_repr(class_weight)}."
+        )
+    n_rows = len(labels[0].codes)
+    product = np.ones(n_rows) if counted is None else counted.copy()
+    for own, (classes, codes) in zip(each, labels, strict=True):
+        if own is not None:
+            share = sum_by_code(codes, len(classes), counted)
+            product *= class_factors(own, classes, share)[codes]
+    total = float(n_rows) if counted is None else sum_rows(counted)
+    return as_frequencies(product, total=total)
 
 
 def class_factors(class_weight: Any, classes: npt.NDArray[Any], share: Vector) -> Vector:

@@ -11,14 +11,20 @@ import numpy.typing as npt
 from stagewise.data import (
     as_frequencies,
     check_weight,
+    read_label_columns,
     read_labels,
     read_target,
     read_targets,
     target_names,
 )
-from stagewise.training.reading.class_weights import class_weighted, without_absent
+from stagewise.data.labels import Labels
+from stagewise.training.reading.class_weights import (
+    class_weighted,
+    targets_weighted,
+    without_absent,
+)
 
-__all__ = ["ClassReader", "NumberReader", "Target", "TargetReader"]
+__all__ = ["ClassReader", "ClassTargetsReader", "NumberReader", "Target", "TargetReader"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -37,12 +43,16 @@ class Target:
         The labels in the order of their codes; None: regression.
     names : tuple of str or None
         The names of several targets.
+    class_targets : tuple of arrays or None
+        The labels of each of several targets of classes; then y has their codes, shape
+        (n_rows, n_targets), and `classes` is None.
     """
 
     y: npt.NDArray[Any]
     weight: Vector | None
     classes: npt.NDArray[Any] | None = None
     names: tuple[str, ...] | None = None
+    class_targets: tuple[npt.NDArray[Any], ...] | None = None
 
 
 class TargetReader(Protocol):
@@ -52,7 +62,7 @@ class TargetReader(Protocol):
         """Return the targets of the rows of X."""
 
     def read_validation(
-        self, y: Any, sample_weight: Any, n_rows: int, classes: npt.NDArray[Any] | None
+        self, y: Any, sample_weight: Any, n_rows: int, classes: Any
     ) -> tuple[npt.NDArray[Any], Vector | None]:
         """Return the targets and weights of evaluation rows, which have the same classes."""
 
@@ -82,7 +92,7 @@ class ClassReader:
         return Target(codes, weight, classes)
 
     def read_validation(
-        self, y: Any, sample_weight: Any, n_rows: int, classes: npt.NDArray[Any] | None
+        self, y: Any, sample_weight: Any, n_rows: int, classes: Any
     ) -> tuple[npt.NDArray[Any], Vector | None]:
         """Return the codes and weights of evaluation rows."""
         assert classes is not None
@@ -96,6 +106,48 @@ class ClassReader:
         places = np.searchsorted(classes, found).astype(np.int32)
         weight = check_weight(sample_weight, n_rows)
         return places[codes], None if weight is None else as_frequencies(weight)
+
+
+@dataclass(frozen=True)
+class ClassTargetsReader(ClassReader):
+    """Reads labels of classes of one target or of several.
+
+    Parameters
+    ----------
+    caller, class_weight
+        As of `ClassReader`; for several targets also a list with a mapping for each.
+    """
+
+    def read(self, y: Any, sample_weight: Any, n_rows: int) -> Target:
+        """Return the codes of the classes; of several targets, a column for each."""
+        columns = read_label_columns(y, n_rows, caller=self.caller)
+        if columns is None:
+            return super().read(y, sample_weight, n_rows)
+        weight = check_weight(sample_weight, n_rows)
+        labels = [Labels(*without_absent(*own, weight)) for own in columns]
+        weight = targets_weighted(self.class_weight, labels, weight)
+        labels = [Labels(*without_absent(*own, weight)) for own in labels]
+        codes = np.column_stack([own.codes for own in labels]).astype(np.int32)
+        classes = tuple(own.classes for own in labels)
+        return Target(codes, weight, None, target_names(y), classes)
+
+    def read_validation(
+        self, y: Any, sample_weight: Any, n_rows: int, classes: Any
+    ) -> tuple[npt.NDArray[Any], Vector | None]:
+        """Return the codes and weights of evaluation rows."""
+        if not isinstance(classes, tuple):
+            return super().read_validation(y, sample_weight, n_rows, classes)
+        columns = read_label_columns(y, n_rows, caller=self.caller)
+        if columns is None or len(columns) != len(classes):
+            n = 1 if columns is None else len(columns)
+            raise ValueError(f"there must be as many targets as in y, {len(classes)}; got {n}.")
+        each = [
+            super(ClassTargetsReader, self).read_validation(
+                found.classes[found.codes], sample_weight, n_rows, own
+            )
+            for found, own in zip(columns, classes, strict=True)
+        ]
+        return np.column_stack([codes for codes, _ in each]).astype(np.int32), each[0][1]
 
 
 @dataclass(frozen=True)
@@ -122,7 +174,7 @@ class NumberReader:
         return Target(target, None if weight is None else as_frequencies(weight), None, names)
 
     def read_validation(
-        self, y: Any, sample_weight: Any, n_rows: int, classes: npt.NDArray[Any] | None
+        self, y: Any, sample_weight: Any, n_rows: int, classes: Any
     ) -> tuple[npt.NDArray[Any], Vector | None]:
         """Return the targets and weights of evaluation rows."""
         target = self.read(y, sample_weight, n_rows)

@@ -170,6 +170,8 @@ class TrainingData:
         The number of rows that were passed, with those of weight zero.
     missing, unknown : Counter
         The numbers of values taken as missing, and of unknown categories, by column.
+    class_targets : tuple of arrays or None
+        The class labels of each of several targets; then `classes` is None.
     start : StartLearner or None
         Learns F before the first round; None: it is a constant.
     valid_name : str
@@ -190,6 +192,7 @@ class TrainingData:
     n_rows: int
     missing: Counter[int] = field(default_factory=Counter)
     unknown: Counter[int] = field(default_factory=Counter)
+    class_targets: tuple[npt.NDArray[Any], ...] | None = None
     start: Any = None
     valid_name: str = HELD_OUT
     eval_sets: tuple[WatchedRows, ...] = ()
@@ -210,6 +213,11 @@ class TrainingData:
     def fold_sizes(self) -> list[FoldSizes]:
         """The sizes of the folds; empty: there are none."""
         return fold_sizes(self.folds or [])
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether y has labels of classes."""
+        return self.classes is not None or self.class_targets is not None
 
     @property
     def one_class(self) -> bool:
@@ -285,6 +293,7 @@ def read_training_data(
         unknown + reader.unknown,
         valid_name=HELD_OUT if deciding is None else deciding.name,
         eval_sets=watched,
+        class_targets=target.class_targets,
     )
 
 
@@ -320,7 +329,10 @@ class _EvalReader:
         y = match_targets(passed.y, self.target.names)
         try:
             codes, weight = self.target_reader.read_validation(
-                y, passed.sample_weight, table.n_rows, self.target.classes
+                y,
+                passed.sample_weight,
+                table.n_rows,
+                self.target.class_targets or self.target.classes,
             )
         except (TypeError, ValueError) as error:
             raise type(error)(f"{where}: {error}") from None

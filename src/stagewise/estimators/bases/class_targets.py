@@ -1,0 +1,150 @@
+"""Predictions of classifiers with several targets, in scikit-learn's shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.errors import InvalidParameterError
+from stagewise.estimators.bases.classifier import ClassifierPredictions
+from stagewise.losses import ClassTargetsLoss
+from stagewise.model.model import Model
+from stagewise.training.reading.target_reader import ClassTargetsReader, TargetReader
+
+__all__ = ["ClassTargetPredictions", "exact_matches"]
+
+Vector = npt.NDArray[np.float64]
+
+
+def exact_matches(y: npt.NDArray[Any], predicted: npt.NDArray[Any], weight: Any = None) -> float:
+    """Return the fraction of rows whose targets are all predicted correctly."""
+    return float(np.average((y == predicted).all(axis=1), weights=weight))
+
+
+class ClassTargetPredictions(ClassifierPredictions):
+    """Classifiers whose y may have several columns of classes (multi-label, multi-output)."""
+
+    _several_targets = True
+
+    def _target_reader(self) -> TargetReader:
+        return ClassTargetsReader(type(self).__name__, self.class_weight)
+
+    def predict_proba(self, X: Any, *, n_rounds: int | None = None, offset: Any = None) -> Any:
+        """Return the probability of every class, in the order of `classes_`.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix of shape (n_rows, n_features), or Dataset
+            The rows.
+        n_rounds : int or None
+            The number of trees to use; None: all.
+        offset : None
+            Trees have no offsets.
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes), or for several targets a list of such arrays
+        """
+        found = super().predict_proba(X, n_rounds=n_rounds, offset=offset)
+        return self._by_target(found)
+
+    def predict_log_proba(self, X: Any, *, n_rounds: int | None = None, offset: Any = None) -> Any:
+        """Return the logarithm of `predict_proba`; -inf where a probability is 0."""
+        found = self.predict_proba(X, n_rounds=n_rounds, offset=offset)
+        with np.errstate(divide="ignore"):
+            return [np.log(own) for own in found] if isinstance(found, list) else np.log(found)
+
+    def staged_predict_proba(self, X: Any, *, offset: Any = None) -> Iterator[Any]:
+        """Yield the probabilities after every tree, in the shape of `predict_proba`."""
+        return map(self._by_target, super().staged_predict_proba(X, offset=offset))
+
+    def decision_function(
+        self, X: Any, *, n_rounds: int | None = None, offset: Any = None
+    ) -> Vector:
+        """Return the scores: shape (n_rows,) for two classes, else (n_rows, n_classes)."""
+        self._check_one_target("decision_function")
+        return super().decision_function(X, n_rounds=n_rounds, offset=offset)
+
+    def predict(
+        self, X: Any, cost: Any = None, *, n_rounds: int | None = None, offset: Any = None
+    ) -> npt.NDArray[Any]:
+        """Return the most probable class of every row, or the one of least expected cost.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features)
+            The rows.
+        cost : array-like of shape (n_classes, n_classes) or None
+            L[l, k], the cost of predicting class k for a row of class l; for one target.
+        n_rounds : int or None
+            The number of trees to use; None: all.
+        offset : None
+            Trees have no offsets.
+
+        Returns
+        -------
+        array of shape (n_rows,), or (n_rows, n_targets) for several targets
+        """
+        if cost is not None:
+            self._check_one_target("cost")
+        return super().predict(X, cost, n_rounds=n_rounds, offset=offset)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
+        """Return the accuracy; for several targets, the fraction of rows with no wrong target.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows, their labels and their weights.
+        offset : None
+            Trees have no offsets.
+        """
+        if self._fitted().class_targets is None:
+            return super().score(X, y, sample_weight, offset=offset)
+        truth, predicted = np.asarray(y), self.predict(X)
+        if truth.shape != predicted.shape:
+            raise ValueError(f"y has the shape {truth.shape}; expected {predicted.shape}.")
+        return exact_matches(truth, predicted, sample_weight)
+
+    @property
+    def n_classes_(self) -> Any:
+        """The number of classes; for several targets, a list."""
+        targets = self._fitted().class_targets
+        if targets is None:
+            return super().n_classes_
+        return [len(classes) for classes in targets]
+
+    def _by_target(self, values: Vector) -> Any:
+        targets = self._fitted().class_targets
+        return values if targets is None else _loss(targets).split(values)
+
+    def _check_one_target(self, what: str) -> None:
+        targets = self._fitted().class_targets
+        if targets is not None:
+            raise InvalidParameterError(
+                f"{what} is for one target, but y had {len(targets)}. Use predict_proba."
+            )
+
+    def _predict_scores(self, model: Model, score: Vector) -> Vector:
+        if model.class_targets is None:
+            return super()._predict_scores(model, score)
+        return _loss(model.class_targets).mean(score)
+
+    def _decide(self, model: Model, score: Vector) -> npt.NDArray[Any]:
+        targets = model.class_targets
+        if targets is None:
+            return super()._decide(model, score)
+        codes = [own.argmax(axis=1) for own in _loss(targets).split(score)]
+        same = len({classes.dtype for classes in targets}) == 1
+        kind = np.result_type(*targets) if same else object
+        labels = np.empty((len(score), len(targets)), dtype=kind)
+        for k, (classes, own) in enumerate(zip(targets, codes, strict=True)):
+            labels[:, k] = classes[own]
+        return labels
+
+
+def _loss(targets: tuple[npt.NDArray[Any], ...]) -> ClassTargetsLoss:
+    return ClassTargetsLoss([len(classes) for classes in targets])
