@@ -86,14 +86,8 @@ class Scorer:
             return ["prediction", *(f"proba_{label}" for label in model.classes.tolist())]
         if model.classes is not None or n_targets(self.estimator) == 1:
             return ["prediction"]
-<<<<<<< HEAD
         names = model.targets or range(n_targets(self.estimator))
         return [f"prediction_{name}" for name in names]
-=======
-        if model.class_targets is not None:
-            n_outputs = len(model.class_targets)
-        return [f"prediction_{name}" for name in model.targets or range(n_outputs)]
->>>>>>> a337a5d (Forests and trees of several targets of classes: multi-label and multi-output, in scikit-learn's shapes, in files and in explanations)
 
     def _predict(self, features: Any) -> list[Any]:
         """Return the columns of predictions, and probabilities if requested."""
