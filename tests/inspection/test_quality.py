@@ -31,6 +31,7 @@ from stagewise.inspection import (
     confusion_matrix,
     learning_curves,
     residuals,
+    scores,
     thresholds,
 )
 
@@ -219,6 +220,34 @@ def test_normal_errors_lie_on_the_diagonal():
     found = Residuals(np.zeros(500), r, r, np.ones(500))
     x, y = found.against_normal()
     np.testing.assert_allclose(x, y, atol=0.02)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_have_any_metric(weighted):
+    X, y = mixed()[["a", "b", "d"]], np.asarray(targets(mixed())["two"])
+    model = GradientBoostingClassifier(n_estimators=5).fit(X, y)
+    weight = np.linspace(0.5, 2, len(y)) if weighted else None
+    scorer = metrics.get_scorer("matthews_corrcoef")
+    names = ["auc", "average_precision", "f1", "error_rate", scorer]
+    found = scores(model, X, y, sample_weight=weight, metrics=names, n_resamples=30)
+    p, true = model.predict_proba(X), (y == model.classes_[1]).astype(int)
+    given = {"sample_weight": weight}
+    expected = {
+        "auc": metrics.roc_auc_score(true, p[:, 1], **given),
+        "average_precision": metrics.average_precision_score(true, p[:, 1], **given),
+        "f1": metrics.f1_score(true, p.argmax(axis=1), **given),
+        "error_rate": 1 - metrics.accuracy_score(true, p.argmax(axis=1), **given),
+        "matthews_corrcoef": scorer(model, X, y, **given),
+    }
+    assert [s.name for s in found.scores] == list(expected)
+    for name, value in expected.items():
+        assert found[name].value == pytest.approx(value)
+        assert found[name].low <= value <= found[name].high
+    shares = np.average(true, weights=weight)
+    assert found["average_precision"].baseline == pytest.approx(shares)
+    assert found["error_rate"].baseline == pytest.approx(min(shares, 1 - shares))
+    with pytest.raises(ValueError, match="The parameter 'metrics' must be one of"):
+        scores(model, X, y, metrics="rmse")
 
 
 # ---- learning curves -----------------------------------------------------------------------------

@@ -43,7 +43,7 @@ FOREIGN_METRICS: Mapping[str, tuple[str, str]] = MappingProxyType(
 """Metrics of other libraries: the library, and our name. Some are in other units, or negative."""
 
 
-def find_metrics(value: Any, task: str) -> tuple[Metric, ...]:
+def find_metrics(value: Any, task: str, parameter: str = "eval_metric") -> tuple[Metric, ...]:
     """Return the metrics of a task; the first one decides when a fit stops.
 
     Parameters
@@ -53,29 +53,31 @@ def find_metrics(value: Any, task: str) -> tuple[Metric, ...]:
         smaller where it is better. None: there are no metrics.
     task : {"regression", "classification"}
         The task.
+    parameter : str
+        The parameter that has the value, for messages.
     """
     if value is None:
         return ()
     values = list(value) if isinstance(value, (list, tuple)) else [value]
-    found = tuple(_find_metric(each, task) for each in values)
+    found = tuple(_find_metric(each, task, parameter) for each in values)
     names = [metric.name for metric in found]
     for place, name in enumerate(names):
         if name == LOSS or name in names[:place]:
             taken = "of the loss, which is always measured" if name == LOSS else "twice"
             raise InvalidParameterError(
-                f"The parameter 'eval_metric' has the name {name!r} {taken}. Leave it out, or give "
+                f"The parameter {parameter!r} has the name {name!r} {taken}. Leave it out, or give "
                 "a function a name of its own: Metric(name, function)."
             )
     return found
 
 
-def _find_metric(value: Any, task: str) -> Metric:
+def _find_metric(value: Any, task: str, parameter: str) -> Metric:
     names = [name for name, metric in METRICS.items() if metric.task == task]
     if isinstance(value, str):
         if value in names:
             return METRICS[value]
         raise InvalidParameterError(
-            f"The parameter 'eval_metric' must be one of {', '.join(map(repr, names))}, a scorer "
+            f"The parameter {parameter!r} must be one of {', '.join(map(repr, names))}, a scorer "
             "of scikit-learn, a function (y, prediction, weight), a Metric, or a list of these; "
             f"got {value!r}.{_hint(value, names)}"
         )
@@ -84,10 +86,10 @@ def _find_metric(value: Any, task: str) -> Metric:
     metric = value if isinstance(value, Metric) else None
     if metric is None and callable(value) and not isinstance(value, type):
         metric = Metric(getattr(value, "__name__", "metric"), value)
-        _check_arguments(metric)
+        _check_arguments(metric, parameter)
     if metric is None or metric.task not in (None, task):
         raise InvalidParameterError(
-            f"The parameter 'eval_metric' must be a metric of {task}: one of "
+            f"The parameter {parameter!r} must be a metric of {task}: one of "
             f"{', '.join(map(repr, names))}, a function (y, prediction, weight), or a Metric; got "
             f"{short_repr(value)}."
         )
@@ -133,7 +135,7 @@ def _registered_name(value: Any) -> str | None:
     return value.name if is_ours else None
 
 
-def _check_arguments(metric: Metric) -> None:
+def _check_arguments(metric: Metric, parameter: str) -> None:
     """Raise InvalidParameterError unless a function takes three arguments."""
     try:
         signature = inspect.signature(metric.function)
@@ -143,6 +145,6 @@ def _check_arguments(metric: Metric) -> None:
         signature.bind(None, None, None)
     except TypeError as error:
         raise InvalidParameterError(
-            f"The function {metric.name!r} of 'eval_metric' must take (y, prediction, weight): "
+            f"The function {metric.name!r} of {parameter!r} must take (y, prediction, weight): "
             f"{error}."
         ) from None

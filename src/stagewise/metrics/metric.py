@@ -72,9 +72,16 @@ class Metric:
         return replace(self, function=self.for_fit(facts), for_fit=None)
 
     def value(
-        self, y: npt.NDArray[Any], predicted: npt.NDArray[np.float64], weight: Vector | None
+        self,
+        y: npt.NDArray[Any],
+        predicted: npt.NDArray[np.float64],
+        weight: Vector | None,
+        rows: str = "held-out rows",
     ) -> float:
-        """Return the metric; raise ValueError if it is not a finite number."""
+        """Return the metric; raise ValueError if it is not a finite number.
+
+        `rows` names the rows in that message.
+        """
         returned = self.function(y, predicted, weight)
         try:
             found = float(returned)
@@ -84,9 +91,8 @@ class Metric:
             ) from None
         if not math.isfinite(found):
             raise ValueError(
-                f"The metric {self.name!r} is {found} for these {len(y)} held-out rows, not a "
-                "finite number. Hold out more rows, so that they have all classes, or use another "
-                "metric."
+                f"The metric {self.name!r} is {found} for these {len(y)} {rows}, not a finite "
+                "number. Use more rows, so that they have all classes, or another metric."
             )
         return found
 

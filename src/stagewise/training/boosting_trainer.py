@@ -277,10 +277,10 @@ class _BoostingTrainer:
             self.spec.learner.source(columns, self.context),
         )
 
-    def _metrics(self, rows: RowSet) -> BoundMetrics:
-        """Return the metrics of rows."""
-        stopping = self.spec.stopping
-        return bind_metrics(stopping.eval_metric, rows, self.loss, self.scale, self.data.classes)
+    def _metrics(self, rows: RowSet, name: str = HELD_OUT) -> BoundMetrics:
+        """Return the metrics of the rows of a set."""
+        own = self.spec.stopping.eval_metric, rows, self.loss, self.scale, self.data.classes
+        return bind_metrics(*own, name)
 
     def _measured(self, start: _Start) -> list[MeasuredRows]:
         """Return the sets that are measured after every round; the one that decides comes first."""
@@ -294,7 +294,7 @@ class _BoostingTrainer:
                 start.rows
                 if rows is data.train
                 else self._encode_rows(start.table, rows, start.ensemble, start.model),
-                self._metrics(rows),
+                self._metrics(rows, name),
             )
             for name, rows in sets
         ]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.boosting.monitor import WORDS
 from stagewise.losses import Loss
 from stagewise.losses.base import squeeze_outputs
 from stagewise.metrics import Metric, find_metrics
@@ -38,6 +39,8 @@ class BoundMetrics:
         The weights.
     offset : float64 array of shape (n_rows, n_outputs) or None
         What is added to the scores, in the units of the target; None: they have it already.
+    rows_name : str
+        The rows in messages.
     """
 
     metrics: Sequence[Metric]
@@ -47,6 +50,7 @@ class BoundMetrics:
     labels: npt.NDArray[Any]
     weight: Vector | None
     offset: npt.NDArray[np.float64] | None = None
+    rows_name: str = "held-out rows"
 
     def values(self, score: npt.NDArray[np.float64], rows: Any = slice(None)) -> dict[str, float]:
         """Return the metrics of scores, shape (n_rows, n_outputs), of some of the rows."""
@@ -59,7 +63,10 @@ class BoundMetrics:
         weight = None if self.weight is None else self.weight[rows]
         return {
             metric.name: metric.value(
-                (self.y if metric.of_codes else self.labels)[rows], predicted, weight
+                (self.y if metric.of_codes else self.labels)[rows],
+                predicted,
+                weight,
+                self.rows_name,
             )
             for metric in self.metrics
         }
@@ -72,7 +79,12 @@ def facts_of(loss: Loss, classes: npt.NDArray[Any] | None) -> FitFacts:
 
 
 def bind_metrics(
-    eval_metric: Any, rows: RowSet, loss: Loss, scale: Any, classes: npt.NDArray[Any] | None
+    eval_metric: Any,
+    rows: RowSet,
+    loss: Loss,
+    scale: Any,
+    classes: npt.NDArray[Any] | None,
+    name: str,
 ) -> BoundMetrics:
     """Return the metrics of rows.
 
@@ -86,6 +98,8 @@ def bind_metrics(
         As of `BoundMetrics`.
     classes : array or None
         The class labels; None: regression.
+    name : str
+        The name of the set.
     """
     found = find_metrics(eval_metric, "regression" if classes is None else "classification")
     facts = facts_of(loss, classes)
@@ -96,7 +110,8 @@ def bind_metrics(
     weight = None if rows.weight is None else _read_only(rows.weight)
     # The scores of a loss of y - F are fitted to y - offset.
     offset = None if loss.degree is None else rows.offset
-    own = _read_only(rows.y), _read_only(labels), weight, offset
+    words = f"{WORDS[name]} rows" if name in WORDS else f"rows of eval_set {name!r}"
+    own = _read_only(rows.y), _read_only(labels), weight, offset, words
     return BoundMetrics(metrics, loss, scale, *own)
 
 

@@ -75,7 +75,7 @@ def train_forest(
     rows = EncodedRows(bins, y, train.weight, zeros, table)
     eval_metric = spec.stopping.eval_metric
     measured = _measured_rows(eval_metric, encode, loss, scale, data)
-    oob_metrics = bind_metrics(eval_metric, train, loss, scale, data.classes)
+    oob_metrics = bind_metrics(eval_metric, train, loss, scale, data.classes, OUT_OF_BAG)
     monitor = make_monitor(
         spec.stopping,
         loss,
@@ -129,7 +129,7 @@ def _measured_rows(
         MeasuredRows(
             own.name,
             _encode_rows(own.rows, encode, loss, scale),
-            bind_metrics(eval_metric, own.rows, loss, scale, data.classes),
+            bind_metrics(eval_metric, own.rows, loss, scale, data.classes, own.name),
         )
         for own in (*deciding, *data.eval_sets)
     ]

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
-from sklearn.metrics import roc_auc_score
 
 from stagewise.data import read_target, read_targets
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
 from stagewise.inspection.importances.split_importance import Importance
 from stagewise.inspection.quality.predictions import known_codes
+from stagewise.metrics.ranking import roc_auc
 from stagewise.metrics.row_losses import (
     CLASSIFICATION_ROW_LOSSES,
     REGRESSION_ROW_LOSSES,
@@ -198,7 +198,7 @@ def _check_auc(codes: npt.NDArray[Any], weight: Vector, classes: Any) -> None:
 
 
 def _one_less_auc(y: npt.NDArray[Any], y_pred: Vector, weight: Vector) -> float:
-    return 1.0 - float(roc_auc_score(y, y_pred[:, 1], sample_weight=weight))
+    return 1.0 - roc_auc(y == 1, np.ascontiguousarray(y_pred[:, 1]), weight)
 
 
 @dataclass(frozen=True, eq=False)

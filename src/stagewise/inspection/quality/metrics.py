@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from stagewise.inspection.fitted_model import Vector
 from stagewise.inspection.quality.predictions import Predictions
 from stagewise.inspection.quantiles import weighted_quantiles
+from stagewise.metrics import Metric as FitMetric
+from stagewise.metrics import find_metrics
+from stagewise.metrics.metric import FitFacts
 from stagewise.metrics.ranking import RankedRows
 from stagewise.metrics.row_losses import (
     CLASSIFICATION_ROW_LOSSES,
@@ -191,7 +195,61 @@ class _Area(Metric):
         return "" if self._sorted else "AUC is undefined: all rows are of one class"
 
 
-def metrics_of(predictions: Predictions) -> list[Metric]:
+class _Registered(Metric):
+    """A metric that `eval_metric` of a fit has, too; its limits need resamples."""
+
+    def __init__(self, metric: FitMetric, predictions: Predictions) -> None:
+        self.name, self.label = metric.name, metric.name.replace("_", " ")
+        self.larger_is_better = metric.larger_is_better
+        self.ends = (float("-inf"), float("inf"))
+        self._metric, self._predictions = metric, predictions
+        self._y = predictions.y
+        if predictions.classes is not None and not metric.of_codes:
+            self._y = np.array(predictions.classes)[predictions.y]
+
+    def _of(self, y_pred: Vector, weight: Vector) -> float:
+        known = weight > 0
+        own = weight[known]
+        weights = None if (own == own[0]).all() else own
+        return float(self._metric.function(self._y[known], y_pred[known], weights))
+
+    def value(self, weight: Vector) -> float:
+        return self._of(self._predictions.y_pred, weight)
+
+    def baseline(self, weight: Vector) -> float:
+        y, shape = self._predictions.y, self._predictions.y_pred.shape
+        constant = np.average(y, weights=weight)
+        if self._predictions.task == "classification":
+            constant = np.bincount(y, weights=weight, minlength=shape[1]) / weight.sum()
+        return self._of(np.array(np.broadcast_to(constant, shape)), weight)
+
+    def influence(self, weight: Vector) -> Vector:
+        return np.full(len(weight), NAN)
+
+
+def metrics_of(predictions: Predictions, chosen: Any = None) -> list[Metric]:
+    """Return metrics of predictions.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        The predictions.
+    chosen : None, or as `eval_metric`
+        The metrics; None: the usual ones of the task, after those of the model's loss.
+    """
+    usual = _usual_metrics(predictions)
+    if chosen is None:
+        return usual
+    classes = None if predictions.classes is None else np.array(predictions.classes)
+    facts = FitFacts(classes, "", predictions.deviance_power)
+    by_name = {metric.name: metric for metric in usual}
+    return [
+        by_name.get(metric.name) or _Registered(metric.bind(facts), predictions)
+        for metric in find_metrics(chosen, predictions.task, "metrics")
+    ]
+
+
+def _usual_metrics(predictions: Predictions) -> list[Metric]:
     """Return the metrics of a task for these predictions; those of the model's loss come first."""
     if predictions.task == "regression":
         return [*_deviances(predictions), *_errors(predictions)]

@@ -91,6 +91,7 @@ class Scores(Displayed):
         cls,
         predictions: Predictions,
         *,
+        metrics: Any = None,
         confidence_level: float = 0.95,
         n_resamples: int = 200,
         random_state: int = 0,
@@ -105,21 +106,21 @@ class Scores(Displayed):
         # Only ratios of weights matter. Division by a power of two is exact and keeps products
         # of weights finite.
         weight = np.ldexp(rows.weight, -np.frexp(rows.weight.max())[1])
-        metrics = metrics_of(rows)
+        found = metrics_of(rows, metrics)
         n = len(rows.y)
-        low, high = np.full((2, len(metrics)), NAN)
+        low, high = np.full((2, len(found)), NAN)
         if n > 1 and n_draws:
-            work = n * n_draws * max(m.passes for m in metrics)
+            work = n * n_draws * max(m.passes for m in found)
             if work <= MOST_WORK:
-                low, high = _bootstrap(metrics, weight, share, n_draws, seed)
+                low, high = _bootstrap(found, weight, share, n_draws, seed)
             else:
-                low, high = _normal(metrics, weight, share)
+                low, high = _normal(found, weight, share)
         scored = tuple(
             Score(
                 *(m.name, m.label, m.value(weight), a, b, m.larger_is_better, m.reason(n)),
                 baseline=m.baseline(weight),
             )
-            for m, a, b in zip(metrics, low.tolist(), high.tolist(), strict=True)
+            for m, a, b in zip(found, low.tolist(), high.tolist(), strict=True)
         )
         return cls(rows.task, n, share, scored)
 
@@ -187,6 +188,7 @@ def scores(
     sample_weight: Any = None,
     offset: Any = None,
     exposure: Any = None,
+    metrics: Any = None,
     confidence_level: float = 0.95,
     n_resamples: int = 200,
     random_state: int = 0,
@@ -219,6 +221,10 @@ def scores(
         Sample weights.
     offset, exposure : array-like, number, str or None
         As of `predict` of the estimator.
+    metrics : None, str, callable, scorer, Metric, or a list of these, default=None
+        The scores to compute, as `eval_metric` of `GradientBoostingRegressor`: also "error_rate",
+        "average_precision", "f1", "d2_absolute_error" and the deviances. None: those above. The
+        baseline of a score that is not above is that of the mean, or of the class shares.
     confidence_level : float, default=0.95
         The confidence level of the limits.
     n_resamples : int, default=200
@@ -237,7 +243,7 @@ def scores(
     more than 20 million rows (200 × 100,000 rows), the limits are value ± z · standard error. The
     standard error is √ Σ_i U_i², with U_i = w_i · ∂score/∂w_i (infinitesimal jackknife, Jaeckel
     1972; for the AUC this is the estimate of DeLong et al. 1988). With so many rows the two methods
-    hardly differ.
+    hardly differ. Scores that are not in the table above then have no limits.
 
     Examples
     --------
@@ -254,6 +260,7 @@ def scores(
     """
     return Scores.of(
         Predictions.of(estimator, X, y, sample_weight, offset=offset, exposure=exposure),
+        metrics=metrics,
         confidence_level=confidence_level,
         n_resamples=n_resamples,
         random_state=random_state,
