@@ -20,6 +20,7 @@ from stagewise import (
     RandomForestClassifier,
     export_text,
 )
+from stagewise.cli.main import main
 from stagewise.inspection import (
     importance,
     partial_dependence,
@@ -234,3 +235,19 @@ def test_a_single_target_after_several(table):
     assert forest.classes_.tolist() == [0, 1, 2]
     assert forest.predict_proba(X).shape == (500, 3)
     assert forest.n_outputs_ == 1
+
+
+def test_the_command_line_predicts_every_target(table, tmp_path):
+    X, y = table
+    names = [f"x{j}" for j in range(5)]
+    frame = pd.DataFrame({"size": np.array(["S", "M", "L"])[y[:, 0]], "sold": y[:, 1]})
+    rows = pd.DataFrame(X, columns=names)
+    forest = RandomForestClassifier(n_estimators=3).fit(rows, frame)
+    forest.save(tmp_path / "model.stgw")
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    files = [str(tmp_path / name) for name in ("model.stgw", "rows.csv", "out.csv")]
+    assert main(["predict", files[0], files[1], "--out", files[2]]) == 0
+    found = pd.read_csv(files[2])
+    assert found.columns.tolist() == ["prediction_size", "prediction_sold"]
+    assert found["prediction_size"].tolist() == forest.predict(rows)[:, 0].tolist()
+    assert main(["predict", files[0], files[1], "--out", files[2], "--proba"]) != 0

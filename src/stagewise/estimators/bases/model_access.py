@@ -34,8 +34,11 @@ def is_average(estimator: Any) -> bool:
 
 
 def n_targets(estimator: Any) -> int:
-    """Return the number of targets that a regressor predicts."""
+    """Return the number of targets that an estimator predicts."""
     is_median = getattr(estimator, "_is_median", False)  # linear models have no scores of trees
+    classes = getattr(estimator.model_, "class_targets", None)
+    if classes is not None:
+        return len(classes)
     return 1 if is_median else int(estimator.model_.ensemble.n_outputs)
 
 
