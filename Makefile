@@ -39,7 +39,7 @@ setup: $(READY) ## make .venv with everything needed to build and test
 
 build: $(BUILT) ## compile the native core (only what changed) and install the package in .venv
 
-demo: $(BUILT) ## train, score, save and reload a model on a table that ships with scikit-learn
+demo: $(BUILT) ## train, score, save and reload a model on a table that ships with scikit-learn, and compare libraries
 	$(BIN)/python -m stagewise.cli.demo
 
 test: $(BUILT) $(PAGES) ## the whole test suite: pytest, ruff, mypy, clang-format, import layers

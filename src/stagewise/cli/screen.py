@@ -75,8 +75,8 @@ class Screen:
         else:
             _plain_table(title, rows)
 
-    def bars(self, title: str, values: Mapping[str, float]) -> None:
-        """Print a bar chart of shares, one line per value."""
+    def bars(self, title: str, values: Mapping[str, float], form: str = ".1%") -> None:
+        """Print a bar chart, one line per value; `form` is the format of the values."""
         if self.as_json or not values:
             return
         self.line(title)
@@ -84,10 +84,13 @@ class Screen:
         widest_name = min(max(len(name) for name in values), max(columns // 2 - 10, 10))
         room = max(_NARROWEST_BAR, min(_WIDEST_BAR, columns - widest_name - 12))
         largest = max(values.values()) or 1.0
+        widest_value = max(6, *(len(format(value, form)) for value in values.values()))
         for name, value in values.items():
             short = name if len(name) <= widest_name else name[: widest_name - 1] + "…"
             bar = _bar(room * value / largest)
-            self.line(f"  {short:<{widest_name}}  {value:>6.1%}  {bar}".rstrip())
+            self.line(
+                f"  {short:<{widest_name}}  {format(value, form):>{widest_value}}  {bar}".rstrip()
+            )
 
 
 def print_line(text: str) -> None:
