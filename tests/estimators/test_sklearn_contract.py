@@ -63,13 +63,17 @@ def target(kind, table):
 
 
 def drawn_by_row_number(estimator):
-    """The two checks repeat rows and also change their order, on which a bootstrap depends."""
+    """Two checks repeat rows and also change their order, on which a bootstrap depends."""
     if not (
         getattr(estimator, "bootstrap", False) or getattr(estimator, "sampling", "") == "bootstrap"
     ):
         return {}
     names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
-    return dict.fromkeys(names, "rows in another order are other bags")
+    found = dict.fromkeys(names, "rows in another order are other bags")
+    if hasattr(getattr(estimator, "estimator", None), "decision_function"):
+        found["check_classifiers_classes"] = "a mean of scores may prefer another class than one of"
+        found["check_classifiers_classes"] += " probabilities"
+    return found
 
 
 @parametrize_with_checks(

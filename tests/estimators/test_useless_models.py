@@ -26,6 +26,7 @@ from stagewise import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistogramTree,
+    LinearRegression,
     LogitBoostClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -227,6 +228,14 @@ def test_columns_like_identifiers_warn_once_and_are_named() -> None:
         model.predict(table)
         clone(model).fit(table[["city", "age"]], table["age"])
         clone(model).fit(people(10), np.arange(10))  # too few rows to decide
+
+
+def test_linear_models_warn_about_identifiers() -> None:
+    table = people(60)[["name", "age"]]
+    model = LinearRegression(categorical_features=["name"])
+    with pytest.warns(UserWarning) as caught:  # it also has no residual degrees of freedom
+        model.fit(table, table["age"])
+    assert sum(issubclass(warning.category, ColumnWarning) for warning in caught) == 1
 
 
 @pytest.mark.parametrize(

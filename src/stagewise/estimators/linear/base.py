@@ -30,6 +30,7 @@ from stagewise.linear.reduction import Reduction
 from stagewise.model.file.least_squares import linear_ensemble
 from stagewise.model.model import Model
 from stagewise.training.fit_report import VERSION, log_fit
+from stagewise.training.fit_warnings import warn_of_columns
 from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.workers import make_workers
@@ -47,6 +48,7 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
     def _keep(self, rows: LinearRows, reduction: Reduction, columns: Sequence[int]) -> None:
         """Set the model of a fit of some columns; warn of collinear columns and too few rows."""
         fit, features, y = reduction.fit(columns), rows.design.features, rows.rows.y
+        warn_of_columns(features, len(y))
         with np.errstate(over="ignore"):
             rows.design.check_slopes(fit.columns.tolist(), fit.slope, fit.slope / fit.scale)
         names = [rows.design.names[c] for c in fit.columns]
