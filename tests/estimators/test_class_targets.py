@@ -202,7 +202,6 @@ def test_what_is_for_one_target_is_refused(labels, tmp_path):
     X, y = labels
     forest = RandomForestClassifier(n_estimators=3).fit(X, y)
     refused = {
-        "decision_function is for one": lambda: forest.decision_function(X),
         "cost is for one": lambda: forest.predict(X, cost=np.ones((2, 2))),
         "class_importances_ is for one": lambda: forest.class_importances_,
         "is of one target, but the forest": lambda: forest.oob_importances(X, y),
@@ -217,6 +216,9 @@ def test_what_is_for_one_target_is_refused(labels, tmp_path):
     for words, call in refused.items():
         with pytest.raises(InvalidParameterError, match=words):
             call()
+    assert not hasattr(forest, "decision_function")
+    with pytest.raises(AttributeError, match="decision_function"):
+        forest.decision_function(X)
     with pytest.raises(ValueError, match="has 5 targets, and the quality is that of one"):
         scores(forest, X, y)
     with pytest.raises(ValueError, match="y should be a 1d array"):

@@ -103,9 +103,11 @@ class AverageMixin:
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.sparse = reads_sparse(all_parameters(self))
-        tags.target_tags.multi_output = True
+        params = all_parameters(self)
+        several = params["criterion"] != "absolute_error" and params["monotonic_cst"] is None
+        tags.target_tags.multi_output = several
         if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_label = True
+            tags.classifier_tags.multi_label = several
         return tags
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.metaestimators import available_if
 
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.classifier import ClassifierPredictions
@@ -22,6 +23,17 @@ Vector = npt.NDArray[np.float64]
 def exact_matches(y: npt.NDArray[Any], predicted: npt.NDArray[Any], weight: Any = None) -> float:
     """Return the fraction of rows whose targets are all predicted correctly."""
     return float(np.average((y == predicted).all(axis=1), weights=weight))
+
+
+def _has_one_target(estimator: Any) -> bool:
+    """Raise AttributeError if an estimator was fitted to several targets."""
+    model = estimator.__dict__.get("model_")
+    if model is not None and model.class_targets is not None:
+        raise AttributeError(
+            f"decision_function is for one target, but y had {len(model.class_targets)}. Use "
+            "predict_proba."
+        )
+    return True
 
 
 class ClassTargetPredictions(ClassifierPredictions):
@@ -61,11 +73,23 @@ class ClassTargetPredictions(ClassifierPredictions):
         """Yield the probabilities after every tree, in the shape of `predict_proba`."""
         return map(self._by_target, super().staged_predict_proba(X, offset=offset))
 
+    @available_if(_has_one_target)  # type: ignore[untyped-decorator]
     def decision_function(
         self, X: Any, *, n_rounds: int | None = None, offset: Any = None
     ) -> Vector:
-        """Return the scores: shape (n_rows,) for two classes, else (n_rows, n_classes)."""
-        self._check_one_target("decision_function")
+        """Return the scores: shape (n_rows,) for two classes, else (n_rows, n_classes).
+
+        An estimator that was fitted to several targets does not have this method.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix of shape (n_rows, n_features), or Dataset
+            The rows.
+        n_rounds : int or None
+            The number of trees to use; None: all.
+        offset : None
+            Trees have no offsets.
+        """
         return super().decision_function(X, n_rounds=n_rounds, offset=offset)
 
     def predict(
