@@ -250,6 +250,13 @@ def test_the_first_set_decides_if_the_fit_stops_early(classes):
     assert len(watched.validation_loss_) == 0
 
 
+def test_a_copy_of_the_training_rows_that_decides_is_a_warning(classes):
+    X, y = classes
+    model = GradientBoostingClassifier(n_estimators=3, early_stopping=True)
+    with pytest.warns(UserWarning, match="'valid_0' decides when the fit stops, and its y is that"):
+        model.fit(X[:300], y[:300], eval_set=[(X[:300], y[:300]), (X[300:], y[300:])])
+
+
 def test_validation_rows_decide_before_sets(classes):
     X, y = classes
     given = {"n_estimators": 60, "n_iter_no_change": 5, "early_stopping": True}

@@ -48,9 +48,15 @@ class RankedRows:
     positive: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, score: Vector, positive: npt.NDArray[np.bool_]) -> RankedRows:
-        """Return the rows in the order of their scores."""
-        order = np.argsort(score, kind="stable")
+    def of(
+        cls, score: Vector, positive: npt.NDArray[np.bool_], *, weighted: bool = True
+    ) -> RankedRows:
+        """Return the rows in the order of their scores.
+
+        The order of equal scores changes the rounding of sums of weights, so it is kept; without
+        weights sums are exact, and a faster sort will do.
+        """
+        order = np.argsort(score, kind="stable" if weighted else None)
         ranked = score[order]
         starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
         return cls(order, starts, positive[order])

@@ -59,7 +59,8 @@ def _by_class(area: Function) -> Function:
 
 
 def _average_precision(positive: npt.NDArray[Any], score: Vector, weight: Vector | None) -> float:
-    return RankedRows.of(score, positive).average_precision(weight)
+    ranked = RankedRows.of(score, positive, weighted=weight is not None)
+    return ranked.average_precision(weight)
 
 
 def _f1(y: npt.NDArray[Any], p: Vector, weight: Vector | None) -> float:

@@ -36,6 +36,7 @@ from stagewise.training.reading.folds import (
 from stagewise.training.reading.row_set import RowSet, rows_with_weight
 from stagewise.training.reading.target_reader import Target, TargetReader
 from stagewise.training.specs import HoldOutSpec
+from stagewise.validation.messages import warn_caller
 
 __all__ = ["FitArguments", "TableReader", "TrainingData", "read_training_data"]
 
@@ -262,7 +263,10 @@ def read_training_data(
     features, columns, unknown = table_reader.learn(table, target.weight, rows, held)
     train = RowSet.choose(columns, rows, target.y, target.weight)
     reader = _EvalReader(table_reader, target_reader, target, features)
-    valid = None if deciding is None else reader.read(deciding)
+    valid = None
+    if deciding is not None:
+        valid = reader.read(deciding)
+        _warn_of_training_rows(deciding, valid, train)
     watched = tuple(
         WatchedRows(own.name, train if own.name == TRAIN else reader.read(own))
         for own in arguments.eval_sets
@@ -295,6 +299,16 @@ def read_training_data(
         eval_sets=watched,
         class_targets=target.class_targets,
     )
+
+
+def _warn_of_training_rows(deciding: EvalSet, rows: RowSet, train: RowSet) -> None:
+    """Warn if the set that decides when to stop seems to be a copy of the training rows."""
+    if deciding.name != HELD_OUT and np.array_equal(rows.y, train.y):
+        warn_caller(
+            f"{deciding.label} decides when the fit stops, and its y is that of the training rows. "
+            "Pass the rows that decide first, or as X_val and y_val; X and y of fit themselves are "
+            "recognised and only recorded."
+        )
 
 
 @dataclass
