@@ -27,7 +27,7 @@ SECTIONS = [
 ]
 SHOWN = [
     *("two classes", "three classes", "two targets", "lines", "nothing to split", "large"),
-    *("counts", "amounts", "an outlier"),
+    *("counts", "exposure", "amounts", "an outlier"),
 ]
 
 
@@ -136,6 +136,22 @@ def test_what_if_predicts_as_python(number):
     np.testing.assert_allclose(total, why.base_values + why.values.sum(), rtol=1e-9)
     same = [a == b or (a != a and b != b) for a, b in zip(before.iloc[0], row.iloc[0], strict=True)]
     assert page.locator(".field.changed").count() == same.count(False)
+
+
+def test_a_row_keeps_its_exposure(page, written):
+    model, X, _, _ = report_of("exposure")
+    show(page, written("exposure"))
+    row = X.iloc[[row_of(page)]]
+    np.testing.assert_allclose(shown_prediction(page), model.predict(row), rtol=1e-12)
+    change(page, 0, "7")
+    row = row.assign(rooms=7.0)
+    np.testing.assert_allclose(shown_prediction(page), model.predict(row), rtol=1e-9)
+    total = float(page.get_attribute("#what-if figure svg", "data-total"))
+    np.testing.assert_allclose(total, model.predict(row)[0], rtol=1e-9)
+    assert "log(exposure)" in page.inner_text("#what-if")
+    explained = float(page.get_attribute("#row figure svg", "data-total"))
+    same = X.iloc[[row_of(page)]]
+    np.testing.assert_allclose(explained, model.predict(same)[0], rtol=1e-5)
 
 
 def test_what_if_shows_input_errors(number):

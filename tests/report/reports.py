@@ -101,6 +101,11 @@ def report_of(name: str) -> tuple:
     if name == "counts":  # without a name of the target
         count = rng.poisson(np.exp(X["rooms"] / 4 - 2)).astype(float)
         return sw.GradientBoostingRegressor(**quick, loss="poisson").fit(X, count), X, count, None
+    if name == "exposure":
+        rows = X.assign(years=rng.uniform(0.1, 2.0, len(X)))
+        count = rng.poisson(rows["years"] * np.exp(X["rooms"] / 4 - 1)).astype(float)
+        model = sw.GradientBoostingRegressor(**quick, loss="poisson")
+        return model.fit(rows, count, exposure="years"), rows, count, None
     if name == "amounts":
         cost = rng.gamma(2.0, np.exp(X["rooms"] / 4)).round(6)
         return sw.GradientBoostingRegressor(**quick, loss="gamma").fit(X, cost), X, cost, None
@@ -131,6 +136,7 @@ NAMES = (
     "datetimes",
     "nothing to split",
     "counts",
+    "exposure",
     "amounts",
     "an outlier",
 )

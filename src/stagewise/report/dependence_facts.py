@@ -126,7 +126,7 @@ class DependenceFacts:
 
 
 def dependence_facts(
-    fitted: FittedModel, X: Any, weight: Vector, order: list[int], seed: int
+    fitted: FittedModel, X: Any, weight: Vector, order: list[int], seed: int, offset: Vector
 ) -> DependenceFacts:
     """Compute the curves and maps.
 
@@ -142,6 +142,8 @@ def dependence_facts(
         The features, the most important first.
     seed : int
         The seed of the sampling.
+    offset : float64 array of shape (n_rows, n_scores)
+        The offset of each row in units of F.
     """
     budget = row_budget(fitted)
     rows = sample_rows(weight, budget.limit(ROWS, 50), seed)
@@ -161,13 +163,13 @@ def dependence_facts(
         grids = make_grids(
             fitted, (j,), _points(fitted, j, columns[j], own, n_points), {j: columns[j]}, own
         )
-        found = over_rows(fitted, grids, columns, own, "mean", n_curves, seed)
+        found = over_rows(fitted, grids, columns, own, "mean", n_curves, seed, offset[rows])
         assert found.individual is not None
         curves.append(Curve(_axis(found.grids[0]), compact(found.mean), compact(found.individual)))
     for pair in combinations(used[:mapped], 2):
         points = {j: fewer[j] for j in pair}
         grids = make_grids(fitted, pair, budget.limit(POINTS_OF_MAPS, 8), points, own_fewer)
-        both = over_rows(fitted, grids, fewer, own_fewer, "mean")
+        both = over_rows(fitted, grids, fewer, own_fewer, "mean", offset=offset[rows][few])
         maps.append(Map(_axis(both.grids[0]), _axis(both.grids[1]), compact(both.mean)))
     unused = tuple(name for j, name in enumerate(fitted.names) if j not in fitted.used)
     empty_names = tuple(fitted.names[j] for j in empty)

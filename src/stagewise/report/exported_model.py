@@ -110,7 +110,7 @@ def export_model(estimator: Any, *, max_bytes: int = 1_500_000) -> ExportedModel
     >>> exported.complete, exported.n_trees
     (True, 20)
     """
-    fitted = FittedModel.of(estimator, "export_model")
+    fitted = FittedModel.of(estimator, "export_model", offsets=True)  # the page needs them
     if isinstance(estimator, StagewiseLinearRegressor):
         raise TypeError(
             "export_model needs trees, and a StagewiseLinearRegressor has none. Use its coef_ and "
@@ -319,6 +319,7 @@ def _facts(fitted: FittedModel, n_trees: int) -> dict[str, Any]:
         "link": None if link is None else link.payload(),
         "width": ensemble.outputs_per_tree,
         "units": [_units(fitted, t) for t in range(min(ensemble.trees_per_round, n_trees))],
+        "hasOffset": bool(model.row_offset),
         "fractionalRows": fitted.has_fractional_rows,
         "reason": _reason(fitted, n_trees),
     }

@@ -48,6 +48,8 @@ def write_report(
     target: str | None = None,
     random_state: int = 0,
     verbose: int = 0,
+    offset: Any = None,
+    exposure: Any = None,
 ) -> Path:
     """Write an HTML report about a model.
 
@@ -74,6 +76,8 @@ def write_report(
         The seed of the sampled rows.
     verbose : int, default=0
         1: print the progress on standard error.
+    offset, exposure : array-like, number, str or None
+        As of `predict` of the estimator.
 
     Returns
     -------
@@ -114,6 +118,8 @@ def write_report(
         target=target,
         random_state=random_state,
         progress=progress,
+        offset=offset,
+        exposure=exposure,
     )
     # Column names may contain invalid Unicode; in the title it is replaced.
     replace_file(target_path, report_html(facts).encode("utf-8", "replace"))

@@ -14,7 +14,7 @@ from stagewise.inspection.importances.permutation import permutation_importance
 from stagewise.inspection.importances.split_importance import Importance
 from stagewise.inspection.shap.values import ShapValues
 from stagewise.report.row_budget import row_budget
-from stagewise.report.row_facts import take
+from stagewise.report.row_facts import offset_arguments, take
 
 __all__ = ["ImportanceFacts", "importance_facts"]
 
@@ -64,7 +64,13 @@ class ImportanceFacts:
 
 
 def importance_facts(
-    fitted: FittedModel, X: Any, y: Any, weight: Vector, shap: ShapValues | None, seed: int
+    fitted: FittedModel,
+    X: Any,
+    y: Any,
+    weight: Vector,
+    shap: ShapValues | None,
+    seed: int,
+    offset: Vector,
 ) -> tuple[ImportanceFacts, ...]:
     """Return the rankings.
 
@@ -80,6 +86,8 @@ def importance_facts(
         The Shapley values of some rows, if they are available.
     seed : int
         The seed of the permutations.
+    offset : float64 array of shape (n_rows, n_scores)
+        The offset of each row in units of F.
     """
     estimator = fitted.estimator
     every = list(range(len(fitted.names)))
@@ -98,6 +106,7 @@ def importance_facts(
             groups={str(j): j for j in some},
             n_repeats=N_REPEATS,
             random_state=seed,
+            **offset_arguments(fitted, offset[drawn]),
         )
         found["permutation"] = shuffled, some
     found |= {kind: (importance(estimator, kind), every) for kind in ("splits", "cover")}

@@ -146,23 +146,26 @@ def report_facts(
     target: str | None = None,
     random_state: int = 0,
     progress: Callable[[str], None] = lambda text: None,
+    offset: Any = None,
+    exposure: Any = None,
 ) -> ReportFacts:
     """Compute the data of a report; see `write_report` for the parameters.
 
     Parameters
     ----------
-    estimator, X, y, sample_weight, title, target, random_state
+    estimator, X, y, sample_weight, title, target, random_state, offset, exposure
         As in `write_report`.
     progress : callable
         Called with a message before each step.
     """
-    fitted = FittedModel.of(estimator, "report")
+    fitted = FittedModel.of(estimator, "report", offsets=True)
     fitted.check_leaves("report")
     seed = check_argument("random_state", Number(0, whole=True), random_state)
     name = _target_name(fitted, y, target)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        computation = _Computation(fitted, X, y, sample_weight, name, seed, progress)
+        given = {"offset": offset, "exposure": exposure}
+        computation = _Computation(fitted, X, y, sample_weight, name, seed, progress, given)
         # Later steps use some of the same rows, and would repeat the warning.
         warnings.simplefilter("ignore", UnknownCategoryWarning)
         facts = computation.facts(title)
@@ -203,14 +206,17 @@ class _Computation:
         target: str,
         seed: int,
         progress: Callable[[str], None],
+        given: dict[str, Any],
     ) -> None:
         self.fitted, self.X, self.y, self.seed, self.progress = fitted, X, y, seed, progress
         self.weighted = sample_weight is not None
         progress("predicting")
-        self.predictions = _predict(fitted, X, y, sample_weight)
+        passed = {name: value for name, value in given.items() if value is not None}
+        self.predictions = _predict(fitted, X, y, sample_weight, passed)
         power = next(iter(self.predictions.values())).deviance_power
         self.target, self.subject = target or "target", target or _subject(fitted, power)
         self.weight = next(iter(self.predictions.values())).weight
+        self.offset = fitted.offset(X, len(self.weight), **given)
 
     def facts(self, title: str | None) -> ReportFacts:
         fitted, X, seed = self.fitted, self.X, self.seed
@@ -225,11 +231,14 @@ class _Computation:
         first = next(iter(self.predictions.values()))
         subgroups = subgroup_facts(fitted, X, first, target, ranking.order, seed)
         self.progress("explaining rows")
-        rows, shap = row_facts(fitted, X, self._true_targets(), self.weight, self._errors(), seed)
+        known = self._true_targets(), self.weight, self._errors()
+        rows, shap = row_facts(fitted, X, *known, seed, self.offset)
         self.progress("computing importances")
-        rankings = importance_facts(fitted, X, self._target(), self.weight, shap, seed)
+        own_rows = X, self._target(), self.weight
+        rankings = importance_facts(fitted, *own_rows, shap, seed, self.offset)
         self.progress("computing partial dependence")
-        dependence = dependence_facts(fitted, X, self.weight, ranking.order, seed)
+        own = self.weight, ranking.order, seed, self.offset
+        dependence = dependence_facts(fitted, X, *own)
         return ReportFacts(
             self._overview(title, scored),
             table,
@@ -338,12 +347,14 @@ class _Computation:
             return None
 
 
-def _predict(fitted: FittedModel, X: Any, y: Any, sample_weight: Any) -> dict[str, Predictions]:
+def _predict(
+    fitted: FittedModel, X: Any, y: Any, sample_weight: Any, passed: dict[str, Any]
+) -> dict[str, Predictions]:
     """Return the predictions beside the true targets, by the name of the target."""
     n = fitted.model.ensemble.n_outputs
     if fitted.model.classes is not None or n == 1:
-        return {"": Predictions.of(fitted.estimator, X, y, sample_weight)}
-    y_pred = fitted.estimator.predict(X)
+        return {"": Predictions.of(fitted.estimator, X, y, sample_weight, **passed)}
+    y_pred = fitted.estimator.predict(X, **passed)
     known = read_targets(match_targets(y, fitted.model.targets), len(y_pred), caller="report")
     if known.ndim != 2 or known.shape[1] != n:
         raise ValueError(

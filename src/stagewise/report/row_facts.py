@@ -25,7 +25,7 @@ from stagewise.inspection.shap.values import ShapValues, shap_values
 from stagewise.report.payload import compact
 from stagewise.report.row_budget import row_budget
 
-__all__ = ["RowFacts", "row_facts", "take"]
+__all__ = ["RowFacts", "offset_arguments", "row_facts", "take"]
 
 MOST_ROWS, FEWEST_ROWS = 250, 20
 """The largest and the smallest sample of rows."""
@@ -75,6 +75,10 @@ class RowFacts:
         The rows over which the base value is averaged.
     reason : str or None
         Why there are no Shapley values; None if there are.
+    offset : float64 array of shape (n, n_scores) or None
+        The offset of each row in units of F; None if the model has none.
+    offset_name : str
+        Its name for display.
     """
 
     row: npt.NDArray[np.int64]
@@ -91,6 +95,8 @@ class RowFacts:
     unit: str
     baseline: str
     reason: str | None
+    offset: Vector | None
+    offset_name: str
 
 
 def take(X: Any, rows: npt.NDArray[np.int64]) -> Any:
@@ -104,7 +110,13 @@ def take(X: Any, rows: npt.NDArray[np.int64]) -> Any:
 
 
 def row_facts(
-    fitted: FittedModel, X: Any, y_true: Any, weight: Vector, errors: Vector, seed: int
+    fitted: FittedModel,
+    X: Any,
+    y_true: Any,
+    weight: Vector,
+    errors: Vector,
+    seed: int,
+    offset: Vector,
 ) -> tuple[RowFacts, ShapValues | None]:
     """Sample rows, including the worst prediction, and compute their Shapley values.
 
@@ -120,6 +132,8 @@ def row_facts(
         The sample weights (rows with weight 0 are not sampled), and the errors of the predictions.
     seed : int
         The seed of the sampling.
+    offset : float64 array of shape (n_rows, n_scores)
+        The offset of each row in units of F.
 
     Returns
     -------
@@ -134,7 +148,8 @@ def row_facts(
     rows = np.union1d(drawn, [np.argmax(np.where(weight > 0, errors, -1.0))])
     some = take(X, rows)
     columns = fitted.columns(some)
-    y_pred = fitted.respond(fitted.score(columns), "mean")
+    y_pred = fitted.respond(fitted.score(columns) + offset[rows], "mean")
+    offsets = _offset_facts(fitted, offset[rows])
     targets = y_true[rows] if isinstance(y_true, np.ndarray) else tuple(y_true[i] for i in rows)
     places = np.array(stored, dtype=np.int64)
     codes = (
@@ -145,12 +160,15 @@ def row_facts(
     shared = (rows, places, codes, unknown, texts, targets, y_pred)
     baseline, options = _baseline(fitted, X, weight, seed)
     try:
-        shap = shap_values(fitted.estimator, some, **options)
+        # Without the offset: the page adds it.
+        zero = offset_arguments(fitted, np.zeros_like(offset[rows]))
+        shap = shap_values(fitted.estimator, some, **options, **zero)
     except ValueError as error:
         none = np.zeros((len(rows), 0, outputs))
         no_features, base = np.empty(0, dtype=np.int64), np.zeros(outputs)
         rest = none.sum(axis=1)
-        return RowFacts(*shared, no_features, base, none, rest, "", "", str(error)), None
+        facts = no_features, base, none, rest, "", "", str(error)
+        return RowFacts(*shared, *facts, *offsets), None
     values = shap.values.reshape(len(rows), p, -1)
     size = np.abs(values).mean(axis=(0, 2))
     explained = np.argsort(-size, kind="stable")[:MOST_FEATURES]
@@ -160,7 +178,25 @@ def row_facts(
     if kept.size > MOST_EXACT:
         kept = compact(kept)
     unit = _unit(fitted)
-    return RowFacts(*shared, explained, base, kept, rest, unit, baseline, None), shap
+    return RowFacts(*shared, explained, base, kept, rest, unit, baseline, None, *offsets), shap
+
+
+def _offset_facts(fitted: FittedModel, offset: Vector) -> tuple[Vector | None, str]:
+    """Return the offsets of rows and their name, if the model has one."""
+    source = fitted.model.row_offset
+    name = "log(exposure)" if source.exposure and not source.offset else "offset"
+    has_offset = bool(source) or bool(offset.any())
+    return (offset, name) if has_offset else (None, "")
+
+
+def offset_arguments(fitted: FittedModel, offset: Vector) -> dict[str, Any]:
+    """Return the arguments `offset` and `exposure` of rows with these offsets, in units of F."""
+    source = fitted.model.row_offset
+    if not source and not offset.any():
+        return {}
+    scores = offset * fitted.model.scale
+    given = {"offset": scores[:, 0] if scores.shape[1] == 1 else scores}
+    return given | ({"exposure": 1.0} if source.exposure else {})
 
 
 def _baseline(fitted: FittedModel, X: Any, weight: Vector, seed: int) -> tuple[str, dict[str, Any]]:

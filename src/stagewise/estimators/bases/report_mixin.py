@@ -23,6 +23,8 @@ class ReportMixin:
         target: str | None = None,
         random_state: int = 0,
         verbose: int = 0,
+        offset: Any = None,
+        exposure: Any = None,
     ) -> Path:
         """Write a page about this model, to be opened in a browser.
 
@@ -36,7 +38,7 @@ class ReportMixin:
             Rows with known targets; preferably rows that the model was not trained on.
         path : str or path
             The file to write; by convention its name ends in .html.
-        sample_weight, title, target, random_state, verbose
+        sample_weight, title, target, random_state, verbose, offset, exposure
             See `stagewise.report.html.write_report`.
 
         Returns
@@ -57,4 +59,6 @@ class ReportMixin:
             target=target,
             random_state=random_state,
             verbose=verbose,
+            offset=offset,
+            exposure=exposure,
         )

@@ -97,7 +97,7 @@ function rowExplorer(page) {
   const chart = figure(null, (width) => {
     const i = page.row.value;
     const parts = Array.from(rows.explained, (j, f) => ({ feature: j, text: page.cell(i, j), shap: outputs.map((k) => rows.shap.at(i, f, k)) }));
-    return waterfall(page, parts, outputs.map((k) => rows.other_shap.at(i, k)), rows.base, width);
+    return waterfall(page, parts, outputs.map((k) => rows.other_shap.at(i, k)), rows.base, width, page.offsetStep(i));
   });
   const cells = h("div", {});
   const at = new Map(Array.from(rows.explained, (j, f) => [j, f]));
@@ -130,9 +130,10 @@ function scaleButtons(page) {
  * A waterfall chart from the baseline to the prediction of a row.
  *
  * Shapley values and `base` have a number for each explained output. They are added one after the
- * other, the largest first; on the scale of predictions, each sum is then converted by the link.
+ * other, the largest first; on the scale of predictions, each sum is then converted by the link. The
+ * offset of the row, if it has one, is the first step.
  */
-function waterfall(page, parts, rest, base, width) {
+function waterfall(page, parts, rest, base, width, offsetStep = null) {
   const most = 10;
   const k = page.shapOutput();
   const order = [...parts].sort((a, b) => Math.abs(b.shap[k]) - Math.abs(a.shap[k]));
@@ -144,6 +145,7 @@ function waterfall(page, parts, rest, base, width) {
   const steps = shown.map((part) => ({ name: names[part.feature], value: part.text, shap: part.shap }));
   const others = names.length - shown.length;
   if (others > 0 && left.some((value) => value !== 0)) steps.push({ name: `${amount(others, "other feature")}`, shap: left });
+  if (offsetStep) steps.unshift(offsetStep); // before all features
   const line = narrow ? 38 : 28;
   const room = Math.min(230, Math.max(110, width * 0.36));
   const letters = Math.floor(room / 7.4);

@@ -208,12 +208,12 @@ function mapOf(page, a, b) {
   const outputs = page.facts.dependence.outputs.length;
   const mean = new Tensor(new Float64Array(first.x.length * second.x.length * outputs), [first.x.length, second.x.length, outputs]);
   for (let r = 0; r < rows; r++) {
-    const codes = page.codesOf(r);
+    const codes = page.codesOf(r), offset = page.offsetOf(r);
     for (let i = 0; i < first.x.length; i++) {
       codes[one] = first.codes[i];
       for (let j = 0; j < second.x.length; j++) {
         codes[two] = second.codes[j];
-        page.model.predict(codes).forEach((p, k) => { mean.data[(i * second.x.length + j) * outputs + k] += p / rows; });
+        page.model.predict(codes, offset).forEach((p, k) => { mean.data[(i * second.x.length + j) * outputs + k] += p / rows; });
       }
     }
   }

@@ -26,6 +26,18 @@ class Page {
     return Float64Array.from(this.facts.overview.features, (_, j) => this.code(i, j));
   }
 
+  /** The offset of a row, a number for each score; null: the model has none. */
+  offsetOf(i) {
+    const { offset } = this.facts.rows;
+    return offset ? Array.from({ length: offset.shape[1] }, (_, k) => offset.at(i, k)) : null;
+  }
+
+  /** The offset of a row as a step of its waterfall; null: the model has none. */
+  offsetStep(i) {
+    const offset = this.offsetOf(i);
+    return offset && { name: this.facts.rows.offset_name, shap: this.model.offsetTerm(offset) };
+  }
+
   /** The value as it can be typed; empty if it is missing. */
   written(i, j) {
     const code = this.code(i, j);

@@ -36,6 +36,7 @@ class Model {
     this.reason = facts.reason;
     this.handleUnknown = facts.handleUnknown; // the rule for unknown categories
     this.predictable = facts.link !== null; // false: a custom loss with an unknown link
+    this.hasOffset = facts.hasOffset; // whether rows need an offset, a number for each output
   }
 
   // Encodes the typed value of a feature: {code}, or {error} with a message.
@@ -45,15 +46,24 @@ class Model {
 
   // ---- predicting -------------------------------------------------------------------------------
 
-  // F(x), one number for each output.
-  score(codes) {
+  // F(x) plus the offset of the row, one number for each output.
+  score(codes, rowOffset = null) {
+    if (this.hasOffset && rowOffset === null) {
+      throw new Error("This model was fitted with an offset or an exposure, so rows need it, too.");
+    }
     if (!this.complete) {
       throw new Error(`The page contains ${this.nTrees} of ${this.treeCount} trees, so it cannot predict.`);
     }
     const row = this.#rows.extended(codes), out = new Float64Array(this.#facts.base);
     if (this.#facts.fractionalRows) this.#trees.addFractional(row, out);
     else this.#trees.addScores(row, out);
+    if (rowOffset !== null) rowOffset.forEach((value, k) => (out[k] += value));
     return out;
+  }
+
+  // The offset of a row in the units of Shapley values.
+  offsetTerm(rowOffset) {
+    return rowOffset.map((value, k) => this.#facts.scale[k] * value);
   }
 
   // Predictions from scores: numbers, or the probabilities of all classes.
@@ -66,8 +76,8 @@ class Model {
     return values.map((s, k) => link.offset[k] + link.scale[k] * s);
   }
 
-  predict(codes) {
-    return this.predictionOf(this.score(codes));
+  predict(codes, rowOffset = null) {
+    return this.predictionOf(this.score(codes, rowOffset));
   }
 
   // Predictions from sums of Shapley values, whose units are offset + scale * score.

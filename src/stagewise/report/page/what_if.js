@@ -23,11 +23,12 @@ function whatIfSection(page) {
   const chart = figure(null, (width) => {
     const found = model.explain(codes);
     const parts = names.map((_, j) => ({ feature: j, text: fields.get(j)?.changed ? fields.get(j).text() || "missing" : page.cell(page.row.value, j), shap: found.values[j] }));
-    return waterfall(page, parts, found.base.map(() => 0), found.base, width);
+    return waterfall(page, parts, found.base.map(() => 0), found.base, width, page.offsetStep(page.row.value));
   });
   const update = () => {
-    const y_pred = Array.from(model.predict(codes));
-    const before = Array.from(model.predict(page.codesOf(page.row.value)));
+    const offset = page.offsetOf(page.row.value);
+    const y_pred = Array.from(model.predict(codes, offset));
+    const before = Array.from(model.predict(page.codesOf(page.row.value), offset));
     showPrediction(y_pred, before);
     if (model.explainable) chart.redraw();
   };
@@ -97,7 +98,7 @@ function whatIfSection(page) {
     if (more.open && more.children.length === 1) more.append(finder(rest), h("div", { class: "form" }, rest.slice(0, MORE_FIELDS).map(field)));
   });
   put(section,
-    h("p", { class: "lead" }, "This page contains the whole model. Change values of the selected row; the page computes the prediction and its Shapley values exactly as Python does. An empty value is missing."),
+    h("p", { class: "lead" }, "This page contains the whole model. Change values of the selected row; the page computes the prediction and its Shapley values exactly as Python does. An empty value is missing." + (model.hasOffset ? ` The row keeps its ${facts.rows.offset_name}.` : "")),
     h("div", { class: "controls" }, rowMenu(page), h("button", { type: "button", onclick: reset }, "Reset"), outputMenu(page, "Output", page.explained), model.explainable ? scaleButtons(page) : null),
     h("div", { class: "halves" },
       h("div", {}, h("div", { class: "form" }, order.slice(0, FIELDS).map(field)), more),
