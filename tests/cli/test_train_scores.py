@@ -124,6 +124,17 @@ def test_the_next_command_can_be_pasted(run, tmp_path, monkeypatch, capsys):
         assert main(words[1:]) == 0
 
 
+def test_the_next_command_of_a_model_with_an_exposure_works(run, tmp_path):
+    code, _, err = run(
+        *("train", "train.csv", "--target", "rooms", "--task", "regression", "--drop-text", *FAST),
+        *("--set", "loss=poisson", "--exposure", "weight", "--valid", "test.csv"),
+        *("--model", tmp_path / "m.stgw"),
+    )
+    assert code == 0
+    words = shlex.split(err.splitlines()[-1].removeprefix("Next: "))
+    assert run(*words[1:])[0] == 0
+
+
 def test_whole_numbers_without_repetition_look_like_identifiers(run, tmp_path):
     table = make_table(0).select(["area", "price"])
     table = table.append_column("row id", pa.array(range(1000, 1000 + ROWS)))

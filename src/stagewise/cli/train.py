@@ -407,6 +407,7 @@ def _scores_remedy(args: argparse.Namespace) -> str:
 
 def _next_command(model: str, args: argparse.Namespace) -> str:
     """Return the suggested next command, with the files of this one."""
-    if args.valid is not None and not _is_dataset(args) and args.method in WITH_REPORT:
-        return f"Next: {shlex.join(['stagewise', 'report', model, args.valid])}"
+    if args.valid is not None and not _is_dataset(args):
+        command = "report" if args.method in WITH_REPORT else "evaluate"
+        return f"Next: {shlex.join(['stagewise', command, model, args.valid])}"
     return f"Next: {shlex.join(['stagewise', 'show', model])}"
