@@ -7,7 +7,12 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn import tree
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.metrics import balanced_accuracy_score, mean_poisson_deviance
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    mean_absolute_error,
+    mean_poisson_deviance,
+)
 
 import stagewise
 from stagewise import (
@@ -358,3 +363,36 @@ def test_two_classes_by_breast_cancer():
         n_estimators=30, monotonic_cst={0: -1, 7: -1}, min_weight_fraction_leaf=0.01
     ).fit(X, y)
     assert forest.oob_score_ > 0.9
+
+
+# ---- names of scikit-learn -------------------------------------------------------------------
+
+
+def test_a_function_scores_the_out_of_bag_predictions(table, tmp_path):
+    X, y = table
+    forest = RandomForestRegressor(n_estimators=30, oob_score=mean_absolute_error).fit(X, y)
+    known = ~np.isnan(forest.oob_prediction_)
+    expected = mean_absolute_error(y[known], forest.oob_prediction_[known])
+    assert forest.oob_score_ == pytest.approx(expected)
+    labels = np.array(["no", "yes"])[(y > 0).astype(int)]
+    classes = RandomForestClassifier(n_estimators=30, oob_score=accuracy_score).fit(X, labels)
+    plain = RandomForestClassifier(n_estimators=30).fit(X, labels)
+    assert classes.oob_score_ == pytest.approx(plain.oob_score_)
+    several = np.c_[labels, np.where(X[:, 0] > 0, "a", "b")]
+    found = RandomForestClassifier(
+        n_estimators=30, oob_score=lambda truth, guess: (truth == guess).all(axis=1).mean()
+    ).fit(X, several)
+    usual = RandomForestClassifier(n_estimators=30).fit(X, several)
+    assert found.oob_score_ == pytest.approx(usual.oob_score_)
+    classes.save(tmp_path / "model.stgw")
+    assert stagewise.load(tmp_path / "model.stgw").oob_score is True
+    with pytest.raises(InvalidParameterError, match="needs out-of-bag rows"):
+        ExtraTreesRegressor(oob_score=mean_absolute_error).fit(X, y)
+
+
+def test_a_pruning_path_has_the_name_of_scikit_learn(table):
+    X, y = table
+    path = DecisionTreeRegressor(max_depth=4).cost_complexity_pruning_path(X, y)
+    other = tree.DecisionTreeRegressor(max_depth=4).cost_complexity_pruning_path(X, y)
+    np.testing.assert_allclose(path.ccp_alphas, other.ccp_alphas, atol=1e-9)
+    np.testing.assert_allclose(path.impurities, other.impurities, rtol=1e-9)

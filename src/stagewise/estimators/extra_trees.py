@@ -65,9 +65,10 @@ class ExtraTreesClassifier(ForestClassifierMixin, BaseForest):
     max_bins : int, default=4095
         The largest number of bins of a feature. Deep nodes cover a small range of values, so they
         need finer bins than the few splits of a boosted tree.
-    oob_score : bool or "auto", default="auto"
+    oob_score : bool, "auto" or callable, default="auto"
         Keep the out-of-bag predictions: for each row, the average of the trees whose bags do not
         contain it. "auto": if bags leave rows out. True: also warn of rows that are in every bag.
+        A function (y, prediction) returns `oob_score_`; files do not have it.
     early_stopping : bool, default=False
         Stop when `n_iter_no_change` more trees have not improved the out-of-bag loss (the loss of
         X_val or `eval_set`, if passed) by more than `tol`, and keep the best number of trees.
@@ -143,7 +144,7 @@ classes_
         missing_values: Any = None,
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "missing",
-        oob_score: bool | str = "auto",
+        oob_score: Any = "auto",
         early_stopping: bool = False,
         n_iter_no_change: int = 10,
         tol: float = 0.0,
@@ -238,9 +239,10 @@ class ExtraTreesRegressor(ForestRegressorMixin, BaseForest):
     max_bins : int, default=4095
         The largest number of bins of a feature. Deep nodes cover a small range of values, so they
         need finer bins than the few splits of a boosted tree.
-    oob_score : bool or "auto", default="auto"
+    oob_score : bool, "auto" or callable, default="auto"
         Keep the out-of-bag predictions: for each row, the average of the trees whose bags do not
         contain it. "auto": if bags leave rows out. True: also warn of rows that are in every bag.
+        A function (y, prediction) returns `oob_score_`; files do not have it.
     early_stopping : bool, default=False
         Stop when `n_iter_no_change` more trees have not improved the out-of-bag loss (the loss of
         X_val or `eval_set`, if passed) by more than `tol`, and keep the best number of trees.
@@ -309,7 +311,7 @@ verbose, callbacks
         missing_values: Any = None,
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "missing",
-        oob_score: bool | str = "auto",
+        oob_score: Any = "auto",
         early_stopping: bool = False,
         n_iter_no_change: int = 10,
         tol: float = 0.0,

@@ -157,6 +157,11 @@ class PruningPath:
     errors: Vector | None = None
     standard_errors: Vector | None = None
 
+    @property
+    def ccp_alphas(self) -> Vector:
+        """The same as `alphas`: scikit-learn's name of them."""
+        return self.alphas
+
     def in_units(self, unit: float) -> PruningPath:
         """Return the same path, with α, impurities and errors multiplied by a unit."""
         return PruningPath(

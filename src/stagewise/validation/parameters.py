@@ -189,7 +189,7 @@ def _check_rows(params: Mapping[str, Any], estimator_name: str) -> None:
             f"The parameter {name!r} of {estimator_name} must be below 1 with sampling={kind!r}, "
             f"so that rows are left out; got {share:g}."
         )
-    if params.get("oob_score") is not True:
+    if params.get("oob_score") is not True and not callable(params.get("oob_score")):
         return
     if kind == "uniform" and share >= 1 and not params.get("bootstrap"):
         other = ", or bootstrap=True" if "bootstrap" in params else ""

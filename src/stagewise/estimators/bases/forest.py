@@ -59,14 +59,16 @@ __all__ = ["FOREST_RULES", "BaseForest"]
 Vector = npt.NDArray[np.float64]
 
 
-def _flag_or_auto(value: Any) -> Any:
-    """Return True, False or "auto"."""
+def _oob_rule(value: Any) -> Any:
+    """Return True, False, "auto" or a function."""
     if isinstance(value, str) and value == "auto":
+        return value
+    if callable(value) and not isinstance(value, type):
         return value
     try:
         return flag(value)
     except ValueError as error:
-        raise ValueError(f"'auto', {error}") from None
+        raise ValueError(f"'auto', {error}, or a function (y, prediction)") from None
 
 
 FOREST_RULES = MappingProxyType(
@@ -77,7 +79,7 @@ FOREST_RULES = MappingProxyType(
         "split": OneOf(("histogram", "exact")),
         "early_stopping": flag,
         "max_samples": row_count,
-        "oob_score": _flag_or_auto,
+        "oob_score": _oob_rule,
     }
 )
 
@@ -186,7 +188,8 @@ class BaseForest(ReportMixin, AverageMixin, FitMixin, TreeAttributes, ModelScore
         known = average.trees > 0
         predicted[~known] = np.nan
         in_every_bag = int((~known).sum())
-        if params["oob_score"] is True and in_every_bag:
+        scored_by = params["oob_score"] if callable(params["oob_score"]) else None
+        if (params["oob_score"] is True or scored_by) and in_every_bag:
             warn_caller(
                 f"{in_every_bag} of {len(known)} rows are in the bag of every tree, so their "
                 "oob_prediction_ is NaN, and oob_score_ leaves them out. Raise n_estimators; it is "
@@ -195,7 +198,12 @@ class BaseForest(ReportMixin, AverageMixin, FitMixin, TreeAttributes, ModelScore
         weight = None if train.weight is None else train.weight[known]
         self.oob_prediction_ = train.spread(predicted, data.n_rows)
         if known.any():
-            self.oob_score_ = self._quality(train.y[known], predicted[known], weight)
+            pair = train.y[known], predicted[known]
+            self.oob_score_ = (
+                self._quality(*pair, weight)
+                if scored_by is None
+                else float(scored_by(*self._targets_of(*pair)))
+            )
         if not result.used_validation_rows:
             self.oob_loss_ = self.model_.valid_loss
         return {"rows_in_every_bag": in_every_bag}
@@ -355,6 +363,12 @@ class BaseForest(ReportMixin, AverageMixin, FitMixin, TreeAttributes, ModelScore
         needs = _needs_validation(params)
         sentence = describe_forest(spec, params["criterion"], by_validation_rows=needs)
         return sentence + other_parameters(self, "forest")
+
+    @abstractmethod
+    def _targets_of(
+        self, y: npt.NDArray[Any], predicted: Vector
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Return targets and predictions as a function of `oob_score` gets them."""
 
     @abstractmethod
     def _quality(self, y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:

@@ -73,6 +73,19 @@ class ForestClassifierMixin(ClassTargetPredictions):
         codes = np.column_stack([own.argmax(axis=1) for own in each])
         return exact_matches(y, codes, weight)
 
+    def _targets_of(
+        self, y: npt.NDArray[Any], predicted: Vector
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        model = self._fitted()
+        decided = self._decide(model, predicted) if model.class_targets is not None else None
+        if decided is not None:
+            one_hot = np.zeros(predicted.shape)
+            first = np.cumsum([0, *self.n_classes_[:-1]])
+            np.put_along_axis(one_hot, y + first, 1.0, axis=1)
+            return self._decide(model, one_hot), decided
+        assert model.classes is not None
+        return model.classes[y], model.classes[predicted.argmax(axis=1)]
+
 
 class ForestRegressorMixin(RegressorPredictions):
     """Regressors that are averages of trees."""
@@ -86,3 +99,8 @@ class ForestRegressorMixin(RegressorPredictions):
 
     def _quality(self, y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
         return r_squared(y, predicted, weight) if len(y) > 1 else float("nan")
+
+    def _targets_of(
+        self, y: npt.NDArray[Any], predicted: Vector
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        return y, predicted

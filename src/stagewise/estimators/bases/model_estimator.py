@@ -192,6 +192,8 @@ class ModelEstimator(LibraryEstimator):
         params = {name: params[name] for name in default_parameters(self._public_class())}
         if "callbacks" in params:
             params["callbacks"] = None
+        if callable(params.get("oob_score")):
+            params["oob_score"] = True
         if "eval_metric" in params:
             params["eval_metric"] = metric_names(params["eval_metric"])
         if not isinstance(params.get("random_state"), (int, np.integer, type(None))):
