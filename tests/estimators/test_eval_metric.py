@@ -244,6 +244,17 @@ def test_callbacks_and_pickles_have_the_metric(classes):
     assert again.best_score_ == model.best_score_
 
 
+def squared(y, p, weight):
+    return float(np.mean((y - p[:, 1]) ** 2))
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_metrics_are_pickled_by_name(name):
+    assert pickle.loads(pickle.dumps(METRICS[name])) is METRICS[name]
+    own = Metric("auc", squared, of_codes=True)
+    assert pickle.loads(pickle.dumps(own)) == own
+
+
 def test_a_file_keeps_the_name_and_not_the_history(classes, tmp_path):
     import stagewise
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,14 @@ class Metric:
     task: str | None = None
     of_codes: bool = False
     for_fit: Callable[[FitFacts], Function] | None = None
+
+    def __reduce__(self) -> Any:
+        """Return how the metric is pickled: one of the registry by its name."""
+        from stagewise.metrics.registry import METRICS, registered_metric
+
+        if METRICS.get(self.name) is self:
+            return registered_metric, (self.name,)
+        return Metric, tuple(getattr(self, own.name) for own in fields(self))
 
     def bind(self, facts: FitFacts) -> Metric:
         """Return the metric for a fit."""

@@ -21,7 +21,7 @@ from stagewise.metrics.row_losses import (
     unit_deviance,
 )
 
-__all__ = ["METRICS"]
+__all__ = ["METRICS", "registered_metric"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -232,3 +232,8 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
     }
 )
 """The metrics by name. Those of scores of several classes are means over the classes."""
+
+
+def registered_metric(name: str) -> Metric:
+    """Return the metric of a name."""
+    return METRICS[name]
