@@ -5,9 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 
+import numpy as np
 import pytest
 
 import stagewise
+from estimators.every import EVERY, classifies, small
+from stagewise.estimators.parameters.documentation import GROUPS, MIN_GROUPED
 
 ESTIMATORS = [
     value
@@ -19,7 +22,7 @@ ESTIMATORS = [
 def documented(kind):
     """Return the names of each entry of the section "Parameters"."""
     section = re.search(r"Parameters\n-+\n(.*?)\n\n\w+\n---", inspect.getdoc(kind), re.DOTALL)[1]
-    heads = [line for line in section.splitlines() if line[:1].strip()]
+    heads = [line for line in section.splitlines() if line[:1].strip() and line[:2] != "**"]
     return [[name.strip() for name in head.partition(" : ")[0].split(",")] for head in heads]
 
 
@@ -31,10 +34,45 @@ def test_every_parameter_is_documented_once(kind):
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
-def test_entries_are_in_the_order_of_the_signature(kind):
+def test_entries_of_a_group_are_in_the_order_of_the_signature(kind):
     order = list(inspect.signature(kind).parameters)
-    places = [order.index(first) for first, *_ in documented(kind)]
-    assert places == sorted(places)
+    group_of = {name: group for group, names in GROUPS.items() for name in names}
+    by_group = {}
+    for first, *_ in documented(kind):
+        by_group.setdefault(group_of.get(first, ""), []).append(order.index(first))
+    if len(order) >= MIN_GROUPED:
+        assert all(places == sorted(places) for places in by_group.values())
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_parameters_are_in_groups_with_a_heading_each(kind):
+    text = inspect.getdoc(kind)
+    headings = re.findall(r"^\*\*(.*)\*\*$", text, re.MULTILINE)
+    names = [name for entry in documented(kind) for name in entry]
+    if len(documented(kind)) < MIN_GROUPED:
+        assert not headings
+    else:
+        assert headings == [group for group, own in GROUPS.items() if {*own} & {*names}]
+
+
+def test_every_group_has_parameters_of_some_estimator():
+    known = {name for kind in ESTIMATORS for name in inspect.signature(kind).parameters}
+    assert {name for names in GROUPS.values() for name in names} <= known
+
+
+X = np.random.default_rng(0).normal(size=(80, 3))
+
+
+@EVERY
+def test_every_fitted_attribute_is_documented(kind):
+    model = small(kind).fit(X, X[:, 0] > 0 if classifies(kind) else X[:, 0])
+    names = {name for name in (*vars(model), *dir(kind)) if re.fullmatch(r"[a-z]\w*_", name)}
+    section = re.search(
+        r"Attributes\n-+\n(.*?)(?=\n\n\w+\n---|\Z)", inspect.getdoc(kind), re.DOTALL
+    )
+    heads = [line for line in section[1].splitlines() if line[:1].strip()]
+    listed = {name.strip() for head in heads for name in head.partition(" : ")[0].split(",")}
+    assert names <= listed
 
 
 def test_a_shared_text_has_the_default_of_the_class():

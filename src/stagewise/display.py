@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-__all__ = ["Displayed", "Lines", "Summary", "Text", "format_value", "spread"]
+__all__ = ["Displayed", "Facts", "Lines", "Summary", "Text", "format_value", "spread"]
 
 MOST_ROWS = 12
 """The largest number of rows of a displayed table."""
@@ -26,6 +26,8 @@ MOST_LINES = 25
 WIDEST_CELL = 60
 """The largest number of characters of a cell."""
 WIDEST_FACT = 200
+MOST_ITEMS = 6
+"""The largest number of items of a list or mapping that is a fact."""
 BAR_WIDTH, BAR_HEIGHT = 120, 10
 LEFT, RIGHT = "text-align:left;padding:1px 8px", "text-align:right;padding:1px 8px"
 POSITIVE, NEGATIVE = "#2a6fbb", "#c0504d"
@@ -186,6 +188,34 @@ class Lines(list[dict[str, Any]]):
         return self._summary().html()
 
 
+class Facts(dict[str, Any]):
+    """Facts by name, as a dictionary that a notebook and `repr` show in a few lines.
+
+    Parameters
+    ----------
+    facts : mapping of str
+        The facts.
+    title : str
+        The first line.
+    """
+
+    def __init__(
+        self, facts: Mapping[str, Any] | Iterable[tuple[str, Any]] = (), title: str = ""
+    ) -> None:
+        super().__init__(facts)
+        self._title = title
+
+    def __repr__(self) -> str:
+        return self._summary().text()
+
+    def _summary(self) -> Summary:
+        shown = {name: _fact(value) for name, value in self.items()}
+        return Summary(self._title or f"{len(self)} facts", shown)
+
+    def _repr_html_(self) -> str:
+        return self._summary().html()
+
+
 class Text(str):
     """Text of several lines; a notebook and `repr` show the lines, not their escapes."""
 
@@ -225,6 +255,20 @@ def format_value(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {format_value(each)}" for name, each in value.items())
     return "none" if value is None else str(value)
+
+
+def _fact(value: Any) -> Any:
+    """Return a fact of bounded length: the first items of a list or a mapping."""
+    if not isinstance(value, (list, tuple, Mapping)):
+        return value
+    if not value:
+        return "none"
+    if len(value) <= MOST_ITEMS:
+        return _joined(value) if not isinstance(value, Mapping) else value
+    more = f", … ({len(value) - MOST_ITEMS} more)"
+    if isinstance(value, Mapping):
+        return format_value(dict(list(value.items())[:MOST_ITEMS])) + more
+    return _joined(value[:MOST_ITEMS]) + more
 
 
 def _cell(value: Any) -> str:

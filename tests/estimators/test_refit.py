@@ -12,6 +12,7 @@ import stagewise
 from estimators.tables import make_table, quick
 from stagewise import (
     AdaBoostClassifier,
+    AdaBoostRegressor,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     ExtraTreesRegressor,
@@ -281,6 +282,7 @@ REFUSED = {
         "starts from an estimator",
     ),
     "votes": (lambda: quick(AdaBoostClassifier), "two", "no Newton steps"),
+    "medians": (lambda: AdaBoostRegressor(n_estimators=3), "number", "weighted medians"),
     "logits": (lambda: quick(LogitBoostClassifier), "two", "no Newton steps"),
     "line search": (lambda: StagewiseRegressor(n_estimators=3), "number", "no Newton steps"),
     "both sides": (

@@ -13,6 +13,7 @@ from stagewise import (
     GradientBoostingRegressor,
     InvalidParameterError,
 )
+from stagewise.boosting.progress import ProgressDisplay
 
 BOTH = pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
 
@@ -185,6 +186,19 @@ def test_verbose_1_prints_few_lines_where_there_is_no_terminal(verbose, table, c
     assert lines[-1].startswith("round 8/8")
 
 
+def test_lines_of_a_log_are_spaced_geometrically(table, capsys):
+    quick(GradientBoostingRegressor, n_estimators=130, verbose=1).fit(table.X, table.number)
+    lines = capsys.readouterr().err.splitlines()
+    rounds = [int(line.split("/")[0].removeprefix("round ")) for line in lines]
+    assert rounds == [1, 2, 5, 10, 20, 50, 100, 130]
+
+
+def test_a_long_round_is_followed_by_a_line(table, capsys, monkeypatch):
+    monkeypatch.setattr(ProgressDisplay, "SECONDS", 0.0)
+    quick(GradientBoostingRegressor, verbose=1).fit(table.X, table.number)
+    assert len(capsys.readouterr().err.splitlines()) == 8
+
+
 def test_verbose_is_silent_where_there_is_no_console(table, monkeypatch):
     monkeypatch.setattr("sys.stderr", None)
     quick(GradientBoostingRegressor, verbose=1).fit(table.X, table.number)
@@ -200,7 +214,8 @@ def test_verbose_1_shows_a_bar_on_a_terminal(table, monkeypatch):
     screen = Terminal()
     monkeypatch.setattr("sys.stderr", screen)
     quick(GradientBoostingRegressor, verbose=1).fit(table.X, table.number)
-    assert "fitting" in screen.getvalue()
+    assert "━" in screen.getvalue()
+    assert "round 8/8" in screen.getvalue().splitlines()[-2], "the bar stays, finished"
 
 
 def test_the_last_line_of_the_progress_has_the_reason_for_stopping(table, capsys):

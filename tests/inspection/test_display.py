@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import json
+import pickle
 from functools import cache
 
 import numpy as np
@@ -110,3 +112,50 @@ def test_a_fitted_estimator_shows_its_recipe():
     html = model.fit(X, X[:, 0])._repr_html_()
     assert "sk-container-id" in html
     assert all(fact in html for fact in ("recipe", "rounds", model.fingerprint()[:12]))
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """Return a table with a hundred constant columns, and a model of it."""
+    X = pd.DataFrame(np.zeros((60, 100))).rename(columns=str)
+    X.insert(0, HOSTILE, np.arange(60.0))
+    return X, stagewise.GradientBoostingRegressor(n_estimators=3).fit(X, X[HOSTILE])
+
+
+def test_the_report_of_a_fit_is_a_dictionary_with_a_short_text(wide):
+    report = wide[1].fit_report_
+    assert isinstance(report, dict)
+    assert len(report["constant_features"]) == 100
+    assert {**report} == report
+    assert json.loads(json.dumps(report))["rounds_kept"] == 3
+    text = repr(report)
+    assert text.startswith("Fit of GradientBoostingRegressor")
+    assert len(text.splitlines()) <= MOST_LINES
+    assert "… (94 more)" in text
+    assert "Fit of GradientBoostingRegressor" in report._repr_html_()
+    assert pickle.loads(pickle.dumps(report)) == report
+
+
+def test_every_estimator_has_such_a_report():
+    X = np.arange(60.0)[:, np.newaxis]
+    for model in (
+        stagewise.LinearRegression(),
+        stagewise.RandomForestRegressor(n_estimators=2),
+        stagewise.BaggingRegressor(stagewise.LinearRegression(), n_estimators=2),
+    ):
+        assert repr(model.fit(X, X[:, 0]).fit_report_).startswith("Fit of ")
+
+
+def test_rules_are_a_list_with_a_short_text(wide):
+    tree = stagewise.DecisionTreeRegressor(min_samples_leaf=1).fit(wide[0], wide[0][HOSTILE])
+    rules = stagewise.rules(tree)
+    assert isinstance(rules, list)
+    assert len(rules) == 60
+    assert len(repr(rules).splitlines()) <= MOST_LINES
+    assert HOSTILE not in rules._repr_html_()
+
+
+def test_a_printed_description_is_bounded(wide):
+    text = str(inspection.describe(wide[0]))
+    assert len(text.splitlines()) <= 45
+    assert "… and 81 more columns: table()" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -41,6 +42,13 @@ PLOTS = [
 ]
 
 
+FIT = "GradientBoostingRegressor(n_estimators=400, {}).fit(np.tile(X, (9, 1)), np.tile(y, 9));"
+PROGRESS = [
+    FIT.format("verbose=1, early_stopping=True, n_iter_no_change=3, learning_rate=1.0"),
+    FIT.format("verbose=2, callbacks=lambda progress: progress.round == 2"),
+]
+
+
 @pytest.fixture(scope="module")
 def outputs():
     """Return the outputs of the cells of a notebook, after a cell that fits the model."""
@@ -49,6 +57,7 @@ def outputs():
         *PLOTS,
         "import matplotlib\nmatplotlib.get_backend()",
         "import matplotlib.pyplot as plt\nimportance(model).plot(plt.subplots()[1])",
+        *PROGRESS,
     ]
     notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
     environment = {name: value for name, value in os.environ.items() if name != "MPLBACKEND"}
@@ -70,7 +79,22 @@ def test_a_plot_does_not_change_the_backend_of_a_notebook(outputs):
 
 
 def test_a_plot_on_given_axes_makes_no_second_figure(outputs):
-    assert len(pictures(outputs[-1])) == 1
+    assert len(pictures(outputs[len(PLOTS) + 1])) == 1
+
+
+def test_the_progress_of_a_notebook_is_one_line_that_ends_with_the_reason(outputs):
+    (shown,) = outputs[-2]
+    assert shown["output_type"] == "display_data"
+    assert re.fullmatch(
+        r"round \d+/400  train .* s  stopped: no better validation loss for 3 rounds",
+        shown["data"]["text/plain"],
+    )
+    assert "<progress" in shown["data"]["text/html"]
+
+
+def test_a_notebook_has_a_line_for_every_round_if_it_is_wanted(outputs):
+    text = "".join(output["text"] for output in outputs[-1])
+    assert [line.split()[1] for line in text.splitlines()[:2]] == ["1/400", "2/400"]
 
 
 @cache

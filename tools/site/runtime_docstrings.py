@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from typing import Any
 
 import griffe
+
+GROUP = re.compile(r"\n\*\*[^*]+\*\*\n\n")
+"""The line before a group of parameters."""
 
 
 class RuntimeDocstrings(griffe.Extension):
@@ -21,5 +25,6 @@ class RuntimeDocstrings(griffe.Extension):
         for name in cls.path.removeprefix(cls.module.path + ".").split("."):
             found = getattr(found, name, None)
         text = inspect.getdoc(found) if inspect.isclass(found) else None
+        text = text and GROUP.sub("", text)  # a table of parameters has no groups
         if text and cls.docstring and text != cls.docstring.value:
             cls.docstring.value = text

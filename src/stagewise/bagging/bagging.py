@@ -237,6 +237,10 @@ early_stopping, n_iter_no_change, warm_start, random_state, n_jobs
     estimators_, estimator_, estimators_features_, estimators_samples_, estimator_weights_, \
 n_features_in_, feature_names_in_, seed_, fit_report_
         As in `BaggingRegressor`.
+    n_classes_ : int
+        The number of classes.
+    oob_decision_function_ : float64 array of shape (n_rows, n_classes)
+        `oob_prediction_` by scikit-learn's name.
 
     Examples
     --------

@@ -32,6 +32,7 @@ from stagewise.bagging.parallel import parallel_map
 from stagewise.bagging.parameters import BAGGING_USES
 from stagewise.bagging.warm_start import bags_digest, check_same_bags, known_estimators
 from stagewise.boosting.stopping import EarlyStopping
+from stagewise.display import Facts
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.dataset_fits import fits_datasets
 from stagewise.estimators.bases.model_estimator import ModelEstimator
@@ -175,7 +176,7 @@ class BaseBagging(EstimatorEnsemble):
         self._set_out_of_sample(params, held, train, passed.n_rows)
         details |= {"seed": seed, "threads": trainer.threads, "version": VERSION}
         details["seconds"] = time.perf_counter() - begin
-        self.fit_report_ = details
+        self.fit_report_ = Facts(details, f"Fit of {type(self).__name__}")
         log_fit(self, details["seconds"])
         return self
 

@@ -1,33 +1,43 @@
-"""Progress on standard error: a bar, or lines with the time so far."""
+"""Progress: a bar in a terminal or a notebook, or lines with the time so far on standard error."""
 
 from __future__ import annotations
 
 import sys
 import time
+from html import escape
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from stagewise.boosting.monitor import Progress
 
-__all__ = ["PassDisplay", "ProgressDisplay", "ProgressLines"]
+__all__ = ["NotebookCell", "PassDisplay", "ProgressDisplay", "ProgressLines"]
+
+
+WIDE_TERMINAL = 120
+"""The number of columns for a bar with words and the time that is left."""
 
 
 class ProgressDisplay:
-    """Shows the progress of a fit on standard error.
+    """Shows the progress of a fit.
 
     Parameters
     ----------
     verbose : int
-        0: nothing. 1: a bar on a terminal (if rich is installed), otherwise about one line per
-        second. 2: a line for every round.
+        0: nothing. 1: a bar on a terminal (if rich is installed) and in a notebook, otherwise lines
+        after the rounds 1, 2, 5, 10, 20, 50 and so on, and after half a minute without one. 2: a
+        line for every round.
     stream : file or None
-        None: standard error.
+        None: standard error, or the output of a notebook.
     """
+
+    SECONDS = 30.0
+    """The longest time between two lines, if a round ends."""
 
     def __init__(self, verbose: int, stream: TextIO | None = None) -> None:
         self._verbose = int(verbose)
         self._stream = stream
         self._bar: Any = None
+        self._cell: NotebookCell | None = None
         self._last_line = 0.0
         self._last: Progress | None = None
         self._printed = False
@@ -38,10 +48,18 @@ class ProgressDisplay:
         if self._verbose <= 0 or stream is None:  # programs without a console have no stderr
             return
         self._last, self._printed = progress, False
-        if self._verbose == 1 and stream.isatty() and self._show_bar(progress, stream):
-            return
+        if self._verbose == 1:
+            if self._last_line == 0.0:
+                self._last_line = time.monotonic()
+                self._cell = NotebookCell.open() if self._stream is None else None
+            if self._cell is not None:
+                self._cell.show(progress.round / progress.n_rounds, self._line(progress))
+                return
+            if stream.isatty() and self._show_bar(progress, stream):
+                return
         now = time.monotonic()
-        if self._verbose > 1 or now - self._last_line >= 1.0 or progress.round == progress.n_rounds:
+        due = now - self._last_line >= self.SECONDS or progress.round == progress.n_rounds
+        if self._verbose > 1 or due or _is_one_two_five(progress.round):
             self._last_line, self._printed = now, True
             print(self._line(progress), file=stream, flush=True)
 
@@ -52,9 +70,15 @@ class ProgressDisplay:
             return
         end = self._line(last) + (f"  stopped: {reason}" if reason else "")
         if self._bar is not None:
-            self._bar.update(self._task, description=end)
+            whole = {"total": last.round, "completed": last.round}  # also after an early end
+            self._bar.update(self._task, **whole, description=self._line(last), verb="fitted")
             self._bar.stop()
+            if reason:  # a line of its own, since the bar may be as wide as the terminal
+                print(f"stopped: {reason}", file=self._stream or sys.stderr, flush=True)
             self._bar = None
+        elif self._cell is not None:
+            self._cell.show(1.0, end, last=True)
+            self._cell = None
         elif (reason or not self._printed) and (stream := self._stream or sys.stderr) is not None:
             print(end, file=stream, flush=True)
 
@@ -75,17 +99,65 @@ class ProgressDisplay:
                 from rich.progress import Progress as RichProgress
             except ImportError:
                 return False
+            console = Console(file=stream)
+            wide = console.width >= WIDE_TERMINAL
             self._bar = RichProgress(
-                TextColumn("[bold]fitting"),
-                BarColumn(),
+                *([TextColumn("[bold]{task.fields[verb]}")] if wide else []),
+                BarColumn(40 if wide else 10),
                 TextColumn("{task.description}"),
-                TimeRemainingColumn(),
-                console=Console(file=stream),
+                *([TimeRemainingColumn()] if wide else []),
+                console=console,
             )
             self._bar.start()
-            self._task = self._bar.add_task("", total=progress.n_rounds)
+            self._task = self._bar.add_task("", total=progress.n_rounds, verb="fitting")
         self._bar.update(self._task, completed=progress.round, description=self._line(progress))
         return True
+
+
+def _is_one_two_five(number: int) -> bool:
+    """Return whether a number is 1, 2 or 5 times a power of ten."""
+    digits = str(number)
+    return digits[0] in "125" and not digits[1:].strip("0")
+
+
+class NotebookCell:
+    """A line with a bar in the output of a notebook cell, which is replaced as a fit goes on.
+
+    Parameters
+    ----------
+    handle : IPython.display.DisplayHandle
+        What shows the line.
+    """
+
+    SECONDS = 0.1
+    """The least time between two updates."""
+
+    def __init__(self, handle: Any) -> None:
+        self._handle, self._begun, self._last = handle, False, 0.0
+
+    @classmethod
+    def open(cls) -> NotebookCell | None:
+        """Return a line in the output of the cell that is being run; None: there is no cell."""
+        shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+        if not hasattr(shell, "kernel"):  # a terminal
+            return None
+        from IPython.display import DisplayHandle
+
+        handle: Any = DisplayHandle  # without types
+        return cls(handle())
+
+    def show(self, share: float, line: str, *, last: bool = False) -> None:
+        """Show a line, unless the previous one was shown just now."""
+        now = time.monotonic()
+        if self._begun and now - self._last < self.SECONDS and not last:
+            return
+        data = {
+            "text/plain": line,
+            "text/html": f"<div class='stagewise-progress'><progress value='{share:.4f}' max='1'>"
+            f"</progress> <code>{escape(line)}</code></div>",
+        }
+        (self._handle.update if self._begun else self._handle.display)(data, raw=True)
+        self._begun, self._last = True, now
 
 
 class PassDisplay:

@@ -104,6 +104,8 @@ n_jobs, verbose, callbacks, class_weight
 evals_result_, best_score_, feature_importances_, \
 classes_, n_features_in_, feature_names_in_, fit_report_
         As in `GradientBoostingClassifier`.
+    learning_rate_, n_classes_, seed_
+        As in `GradientBoostingClassifier`.
 
     Examples
     --------

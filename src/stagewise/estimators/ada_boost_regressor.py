@@ -97,6 +97,9 @@ class AdaBoostRegressor(
         The number of estimators.
     model_, feature_importances_, n_features_in_, feature_names_in_, fit_report_
         As in `GradientBoostingRegressor`. `model_` has an output for each tree.
+    best_iteration_, best_score_, evals_result_, learning_rate_, train_loss_, validation_loss_, \
+seed_
+        As in `GradientBoostingRegressor`.
 
     Examples
     --------

@@ -98,6 +98,10 @@ class_weight
     model_, feature_importances_, n_features_in_, feature_names_in_, fit_report_, \
 classes_
         As in `GradientBoostingClassifier`.
+    n_outputs_ : int
+        The number of targets.
+    n_iter_, best_iteration_, train_loss_, n_classes_, seed_
+        As in `GradientBoostingClassifier`.
 
     Examples
     --------
@@ -254,6 +258,10 @@ class DecisionTreeRegressor(RegressorPredictions, BaseDecisionTree):
     oof_prediction_ : array
         With ccp_alpha="cv": the predictions of the rows that each fold held out.
     model_, feature_importances_, n_features_in_, feature_names_in_, fit_report_
+        As in `GradientBoostingRegressor`.
+    n_outputs_ : int
+        The number of targets.
+    n_iter_, best_iteration_, train_loss_, seed_
         As in `GradientBoostingRegressor`.
 
     Examples

@@ -110,6 +110,12 @@ verbose, callbacks
     model_, n_iter_, feature_importances_, n_features_in_, feature_names_in_, fit_report_, \
 classes_
         As in `GradientBoostingClassifier`; n_iter_ is the number of trees.
+    n_outputs_ : int
+        The number of targets.
+    class_importances_ : float64 array of shape (n_classes, n_features)
+        Each feature's share of the decrease of p_k (1 - p_k) by all splits, for each class k.
+    best_iteration_, train_loss_, validation_loss_, n_classes_, seed_
+        As in `GradientBoostingClassifier`.
 
     Examples
     --------
@@ -277,6 +283,10 @@ verbose, callbacks
         The mean out-of-bag loss after one, two, … trees.
     model_, n_iter_, feature_importances_, n_features_in_, feature_names_in_, fit_report_
         As in `GradientBoostingRegressor`; n_iter_ is the number of trees.
+    n_outputs_ : int
+        The number of targets.
+    best_iteration_, train_loss_, validation_loss_, seed_
+        As in `GradientBoostingRegressor`.
 
     Examples
     --------

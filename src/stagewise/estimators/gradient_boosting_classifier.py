@@ -67,6 +67,10 @@ time_limit, warm_start, random_state, n_jobs, verbose, callbacks
 evals_result_, best_score_, \
 held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_report_
         As in `GradientBoostingRegressor`.
+    n_classes_ : int
+        The number of classes.
+    oob_best_iteration_, seed_
+        As in `GradientBoostingRegressor`.
 
     Examples
     --------

@@ -189,7 +189,8 @@ Mvs, default="auto"
     n_jobs : int or None, default=None
         The number of threads. None: all that this process may use. It never changes the result.
     verbose : int, default=0
-        1: a progress bar (lines, if the output is not a terminal). 2: a line per round.
+        1: a progress bar in a terminal or a notebook, elsewhere lines after the rounds 1, 2, 5, 10,
+        20, 50 and so on. 2: a line per round.
     callbacks : callable, list of callables or None, default=None
         Called after every round with a `stagewise.Progress`. The fit stops if one returns True.
     quantile : float or None, default=None
@@ -223,6 +224,10 @@ Mvs, default="auto"
     fit_report_ : dict
         Facts about the fit, such as constant features, the numbers of missing values and unknown
         categories, why the fit stopped, and the values of "auto"; see docs/fit-report.md.
+    oob_best_iteration_ : int
+        With oob_score=True, the number of rounds with the largest sum of `oob_improvement_`.
+    seed_ : int
+        The seed of all random numbers of the fit.
 
     Examples
     --------

@@ -85,6 +85,8 @@ random_state, n_jobs, verbose, callbacks
 evals_result_, best_score_, \
 feature_importances_, n_features_in_, feature_names_in_, fit_report_
         As in `GradientBoostingRegressor`; `feature_importances_` only for trees.
+    seed_
+        As in `GradientBoostingRegressor`.
 
     Examples
     --------
@@ -209,6 +211,8 @@ random_state, n_jobs, verbose, callbacks
 evals_result_, best_score_, \
 feature_importances_, n_features_in_, feature_names_in_, fit_report_
         As in `StagewiseRegressor`.
+    n_classes_, seed_
+        As in `GradientBoostingClassifier`.
 
     Examples
     --------

@@ -68,6 +68,7 @@ def export_json(estimator: Any, *, indent: int | None = None) -> str:
         "missing_values": list(model.features.missing_values.values),
         "handle_unknown": getattr(estimator, "handle_unknown", "missing"),
         "derived": [_derived(model.features, d) for d in model.features.derived],
+        "row_offset": {name: getattr(model.row_offset, name) for name in ("offset", "exposure")},
         "base": ensemble.base.tolist(),
         "link": None if link is None else link.payload(),
         "trees": [

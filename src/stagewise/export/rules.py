@@ -12,6 +12,7 @@ from typing import Any
 
 from stagewise.data.categories.categories import Category
 from stagewise.data.reading.datetimes import TemporalType
+from stagewise.display import Lines
 from stagewise.export.formatting import DIGITS, format_categories, format_value
 from stagewise.export.node_statistics import ShownStatistics
 from stagewise.export.tree_facts import NodeFacts, TreeFacts
@@ -166,8 +167,9 @@ def rules(
     Returns
     -------
     list of dict
-        ``leaf`` (its number, as returned by `apply`), ``rule`` (the conditions as text), ``weight``
-        (the sum of the weights of its training rows) and ``share`` (of the weight of all rows).
+        A notebook and `repr` show the first rules. ``leaf`` (its number, as returned by `apply`),
+        ``rule`` (the conditions as text), ``weight`` (the sum of the weights of its training rows)
+        and ``share`` (of the weight of all rows).
         Classification: ``class`` and ``p(…)`` for each class; otherwise ``value``, or ``value(…)``
         for each output. With linear leaves also ``line``: whether the leaf has a linear model, of
         which ``value`` is the constant. By the options above ``gain`` or ``decrease`` (a list),
@@ -206,4 +208,4 @@ def rules(
             row[facts.gain_name] = _gains_above(facts, node)
         row |= node.statistics
         table.append(row)
-    return table
+    return Lines(table)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from stagewise._native import Workers
 from stagewise.data import Features
+from stagewise.display import Facts
 from stagewise.validation.messages import short_repr, warn_caller
 
 __all__ = [
@@ -87,7 +88,7 @@ def fit_report(
     details: dict[str, Any], estimator: Any, workers: Workers, begin: float
 ) -> dict[str, Any]:
     """Return `fit_report_`, a dictionary of facts about a fit; docs/fit-report.md has its keys."""
-    return {
+    facts = {
         **details,
         "rounds_kept": estimator.n_iter_,
         "seed": estimator.seed_,
@@ -96,6 +97,7 @@ def fit_report(
         "seconds": time.perf_counter() - begin,
         "version": VERSION,
     }
+    return Facts(facts, f"Fit of {type(estimator).__name__}")
 
 
 def log_fit(estimator: Any, seconds: float) -> None:

@@ -62,6 +62,8 @@ random_state, n_jobs, quantile
         The predictions for held-out rows by models that were not fitted to them; NaN for others.
     model_, n_iter_, feature_importances_, n_features_in_, feature_names_in_, fit_report_
         As in `GradientBoostingRegressor`.
+    best_iteration_, train_loss_, validation_loss_, seed_
+        As in `GradientBoostingRegressor`.
 
     Examples
     --------
@@ -165,6 +167,8 @@ categorical_features, handle_unknown, random_state, n_jobs, verbose
     leaderboard_, oof_prediction_, model_, n_iter_, feature_importances_, n_features_in_, \
 feature_names_in_, fit_report_
         As in `AutoRegressor`.
+    best_iteration_, train_loss_, validation_loss_, n_classes_, seed_
+        As in `GradientBoostingClassifier`.
 
     Examples
     --------

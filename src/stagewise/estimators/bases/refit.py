@@ -89,6 +89,8 @@ def _check_trees(estimator: Any, model: Any, spec: Any) -> None:
     reason = ""
     if not isinstance(model, Model):
         reason = "its terms are not trees"
+    elif estimator._is_median:  # noqa: SLF001
+        reason = "its predictions are weighted medians; refit one of its estimators_"
     elif estimator._start is not None:  # noqa: SLF001
         reason = "it starts from an estimator (init), which would have to be fitted again"
     elif any(tree.linear_leaves is not None for tree in model.ensemble.trees):

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.bins import core_columns
-from stagewise.display import Text
+from stagewise.display import Facts, Text
 from stagewise.errors import InvalidParameterError, ModelFormatError
 from stagewise.estimators.bases.dataset_predictions import predicts_datasets
 from stagewise.estimators.bases.model_estimator import ModelEstimator
@@ -82,7 +82,7 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
     def _set_report(self, rows: LinearRows, begin: float) -> None:
         """Set the facts about the fit, and log its end."""
         fit, seconds = self._fit_of(), time.perf_counter() - begin
-        self.fit_report_ = {
+        facts = {
             "constant_features": rows.constant,
             "collinear_terms": [self.coef_names_[place] for place, _ in fit.dependent],
             "rank": fit.rank,
@@ -91,6 +91,7 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
             "seconds": seconds,
             "version": VERSION,
         }
+        self.fit_report_ = Facts(facts, f"Fit of {type(self).__name__}")
         log_fit(self, seconds)
 
     @classmethod

@@ -46,6 +46,8 @@ covariance_
     term_names_, standard_errors_, tvalues_, pvalues_
         The inference about the coefficients, the intercept first; see also `conf_int`, `t_test`,
         `f_test` and `confidence_set`.
+    model_, n_features_in_, feature_names_in_, fit_report_, seed_
+        As in `GradientBoostingRegressor`.
 
     Notes
     -----

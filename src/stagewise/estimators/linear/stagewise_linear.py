@@ -77,6 +77,8 @@ random_state, n_jobs, verbose, callbacks
 evals_result_, best_score_, \
 n_features_in_, feature_names_in_, fit_report_
         As in `GradientBoostingRegressor`.
+    seed_
+        As in `GradientBoostingRegressor`.
 
     Notes
     -----

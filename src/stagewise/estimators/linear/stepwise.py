@@ -90,7 +90,9 @@ class StepwiseRegressor(LinearEstimator):
         The features of the selected set.
     support_ : bool array of shape (n_features,)
         Whether each feature is selected.
-    coef_, coef_names_, intercept_, r2_, …
+    coef_, coef_names_, intercept_, r2_, adjusted_r2_, f_test_, sigma_, df_residual_, rank_, \
+log_likelihood_, aic_, bic_, covariance_, term_names_, standard_errors_, tvalues_, pvalues_, \
+model_, n_features_in_, feature_names_in_, fit_report_, seed_
         As in `LinearRegression`, of the selected set.
 
     Notes

@@ -1,7 +1,8 @@
-"""Completes the docstrings of estimators: every parameter is documented in place.
+"""Completes the docstrings of estimators: every parameter is documented in place, in groups.
 
 A docstring may have an entry of several names whose text is "As in `Other`". Here it is replaced by
 the entries of the class `Other`, with the defaults of the class itself. Each text is written once.
+Parameters are grouped by what they control, under lines such as "**Trees**".
 """
 
 from __future__ import annotations
@@ -10,10 +11,41 @@ import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
-__all__ = ["complete_docstrings"]
+__all__ = ["GROUPS", "complete_docstrings"]
 
+GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "Trees": (
+            *("max_leaf_nodes", "max_depth", "min_samples_leaf", "min_samples_split"),
+            *("min_weight_fraction_leaf", "min_impurity_decrease", "min_hessian", "min_gain"),
+            *("l1_regularization", "l2_regularization", "max_step", "leaves", "grow_policy"),
+            *("path_smoothing", "split", "max_bins"),
+        ),
+        "Pruning": ("pruning", "ccp_alpha", "ccp_cv", "one_standard_error"),
+        "Sampling of rows and features": (
+            *("max_features", "subsample", "sampling", "resample", "bootstrap", "max_samples"),
+            *("bootstrap_features", "oob_score", "dropout"),
+        ),
+        "Constraints": ("monotonic_cst", "interaction_cst", "feature_penalty"),
+        "Missing values and categories": (
+            *("missing_values", "missing_strategy", "categorical_features"),
+            *("category_encoding", "handle_unknown"),
+        ),
+        "Stopping": (
+            *("early_stopping", "validation_fraction", "n_iter_no_change", "tol", "eval_metric"),
+            *("cv", "time_limit"),
+        ),
+        "Computation": ("warm_start", "random_state", "n_jobs", "verbose", "callbacks"),
+    }
+)
+"""The groups of parameters; those before the first group define the model."""
+MIN_GROUPED = 12
+"""Fewer parameters are not grouped."""
+
+_GROUP_OF = {name: place for place, names in enumerate(GROUPS.values()) for name in names}
 _AS_IN = re.compile(r"As in `(\w+)`[;.,]?\s*(.*)", re.DOTALL)
 _SECTION = re.compile(r"^(Parameters|Attributes)\n-+\n(.*?)(?=\n\n\w[\w ]*\n---|\Z)", re.M | re.S)
 
@@ -42,9 +74,24 @@ def _completed(cls: type, classes: Mapping[str, type]) -> str:
     def section(match: re.Match[str]) -> str:
         title = match[1]
         entries = _section_entries(cls, title, classes)
-        return f"{title}\n{'-' * len(title)}\n" + "\n".join(entry.text() for entry in entries)
+        texts = [entry.text() for entry in entries]
+        if title == "Parameters" and len(entries) >= MIN_GROUPED:
+            texts = _grouped(entries)
+        return f"{title}\n{'-' * len(title)}\n" + "\n".join(texts)
 
     return _SECTION.sub(section, inspect.cleandoc(cls.__doc__ or ""))
+
+
+def _grouped(entries: list[_Entry]) -> list[str]:
+    """Return the texts of entries, group by group, with the name of each group before it."""
+    places = [_GROUP_OF.get(entry.names[0], -1) for entry in entries]
+    texts = [entry.text() for entry, place in zip(entries, places, strict=True) if place < 0]
+    for number, title in enumerate(GROUPS):
+        own = [
+            entry.text() for entry, place in zip(entries, places, strict=True) if place == number
+        ]
+        texts += [f"\n**{title}**\n", *own] if own else []
+    return texts
 
 
 def _section_entries(cls: type, title: str, classes: Mapping[str, type]) -> list[_Entry]:
@@ -75,7 +122,9 @@ def _split(section: str) -> list[_Entry]:
     for part in re.split(r"\n(?=\S)", section):
         head, _, body = part.partition("\n")
         names, _, kind = head.partition(" : ")
-        entries.append(_Entry(tuple(name.strip() for name in names.split(",")), kind, body))
+        entries.append(
+            _Entry(tuple(name.strip() for name in names.split(",")), kind, body.rstrip())
+        )
     return [entry for entry in entries if entry.names != ("",)]
 
 

@@ -38,6 +38,8 @@ __all__ = ["Description", "describe", "describe_table"]
 
 MOST_HINTS = 6
 """The largest number of hints that are displayed."""
+MOST_PRINTED = 20
+"""The largest number of columns, and of hints, that `print` shows."""
 PAIRS = 20
 """The maximum number of correlated pairs of columns."""
 WEAKEST = 0.3
@@ -196,8 +198,13 @@ class Description(Displayed):
 
     def __str__(self) -> str:
         lines = [f"{self.n_rows:,} rows, {len(self.columns)} columns"]
-        lines += [f"  {profile}" for profile in self.columns]
-        return "\n".join([*lines, self.hints_text()])
+        lines += [f"  {profile}" for profile in self.columns[:MOST_PRINTED]]
+        left = len(self.columns) - MOST_PRINTED
+        lines += [f"  … and {left} more columns: table()"] if left > 0 else []
+        hints = [hint.text for hint in self.hints[:MOST_PRINTED]] or ["No hints."]
+        left = len(self.hints) - MOST_PRINTED
+        hints += [f"… and {left} more hints: hints_text()"] if left > 0 else []
+        return "\n".join([*lines, *hints])
 
 
 @suggests_arguments
