@@ -43,6 +43,7 @@ if _typing.TYPE_CHECKING:
     )
     from stagewise.estimators.load import load
     from stagewise.export import (
+        export_dtreeviz,
         export_json,
         export_shap,
         export_svg,
@@ -103,6 +104,7 @@ __all__ = [
     "UnknownCategoryWarning",
     "__version__",
     "averaging",
+    "export_dtreeviz",
     "export_json",
     "export_shap",
     "export_svg",
@@ -153,6 +155,7 @@ _MODULE_NAMES = {
         "load",
     ),
     "export": (
+        "export_dtreeviz",
         "export_json",
         "export_shap",
         "export_svg",
