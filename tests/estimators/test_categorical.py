@@ -287,6 +287,7 @@ def test_codes_of_any_size_and_sign_are_exact(first, table):  # faults 64, 65
     assert plain.model_.features.n_categories_per_feature() == [3]
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 @pytest.mark.filterwarnings("ignore:.*like an identifier")
 def test_many_categories_are_supported(table):
     X = pd.DataFrame({"id": [f"id {n}" for n in range(ROWS)]})

@@ -86,6 +86,7 @@ CASES: dict[str, tuple[Any, str, str | None]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 @pytest.mark.parametrize("case", CASES)
 def test_held_out_rows_of_a_dataset_are_those_of_the_table(case: str) -> None:
     model, target, weight = CASES[case]

@@ -213,6 +213,7 @@ def test_constraints_hold_for_presorted_rows() -> None:
             assert (np.diff(reference.predict(tree, rows)) * direction >= 0).all()
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 @pytest.mark.parametrize("proposal", ["global", "local"])
 def test_proposals_with_vanishing_hessians_terminate(proposal: str) -> None:
     """With such hessians, the step from one proposed value to the next is 0."""

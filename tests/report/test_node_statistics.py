@@ -209,6 +209,7 @@ def test_text_shows_statistics_only_if_requested():
     assert export_text(boosted, X=X, y=y).count(", H ") == 11
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 def test_rules_have_the_gains_of_their_path():
     X, y, classes = table()
     tree = DecisionTreeClassifier(max_leaf_nodes=5).fit(X, classes)

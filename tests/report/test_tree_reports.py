@@ -192,6 +192,7 @@ def test_notebooks_show_an_svg(fitted):
     assert picture._repr_svg_() == picture
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 def test_a_tree_of_one_leaf_is_shown():
     with pytest.warns(UserWarning, match="No tree has a split"):
         model = DecisionTreeRegressor(max_depth=1, min_samples_leaf=200).fit(frame()[0], frame()[1])
