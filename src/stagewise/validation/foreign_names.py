@@ -86,10 +86,14 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
     "min_child_weight": ForeignName((_XGB, _LGB), "min_hessian"),
     "min_sum_hessian_in_leaf": ForeignName((_LGB,), "min_hessian"),
     "min_samples_split": ForeignName(
-        (_SKL,), "min_samples_leaf", note="limit the leaves: max(1, n // 2)"
+        (_SKL,),
+        "min_samples_leaf",
+        note="limit the leaves: max(1, n // 2); forests and trees have it",
     ),
     "min_weight_fraction_leaf": ForeignName(
-        (_SKL,), "min_samples_leaf", note="a sum of weights instead of a fraction"
+        (_SKL,),
+        "min_samples_leaf",
+        note="a sum of weights instead of a fraction; forests and trees have it",
     ),
     # regularisation
     "reg_lambda": ForeignName((_XGB, _LGB), "l2_regularization"),
