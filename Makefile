@@ -92,6 +92,9 @@ figures: $(BUILT) ## draw the figures of docs again (CALIFORNIA=table: those of 
 	@test -z "$(CALIFORNIA)" || $(BIN)/python tools/figures/california.py $(CALIFORNIA)
 	@test -z "$(CALIFORNIA)" || $(BIN)/python tools/figures/report.py $(CALIFORNIA)
 
+scikit-learn-tests: $(BUILT) ## scikit-learn's own tests with our estimators, against the list of expected failures
+	$(BIN)/python tools/scikit_learn_tests/run.py
+
 docs: $(BUILT) ## build the documentation site into build/site, strictly (python -m http.server -d build/site shows it)
 	@$(BIN)/python -c '$(EXTRAS)' docs > $(VENV)/docs.txt && $(BIN)/python $(PIP) install --quiet -r $(VENV)/docs.txt
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet

@@ -19,7 +19,13 @@ from sklearn.tree import DecisionTreeRegressor
 
 from estimators.bagging_cases import BOTH, target
 from estimators.tables import make_table
-from stagewise import BaggingClassifier, BaggingRegressor, InvalidParameterError
+from stagewise import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    BaggingClassifier,
+    BaggingRegressor,
+    InvalidParameterError,
+)
 
 
 @pytest.fixture(scope="module")
@@ -241,3 +247,24 @@ def test_estimators_without_a_kind_are_accepted(table):
     model = BaggingRegressor(Plain(), n_estimators=3).fit(table.X, table.number)
     assert np.ptp(model.predict(table.X)) == 0.0
     assert BaggingRegressor(DecisionTreeRegressor(), n_estimators=2).fit(table.X, table.number)
+
+
+class ReturnsNothing(BaseEstimator):
+    """An estimator without a type whose `fit` returns nothing."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_, self.value_ = np.unique(y), np.average(y, weights=sample_weight)
+
+    def predict(self, X):
+        return np.full(len(X), self.value_ > 0.5).astype(int)
+
+
+def test_fit_of_an_estimator_may_return_nothing(table):
+    for model in (
+        BaggingRegressor(ReturnsNothing(), n_estimators=2),
+        BaggingClassifier(ReturnsNothing(), n_estimators=2),
+        AdaBoostClassifier(ReturnsNothing(), n_estimators=2),
+        AdaBoostRegressor(ReturnsNothing(), n_estimators=2),
+    ):
+        predicted = model.fit(table.X, (table.two > 0).astype(int)).predict(table.X)
+        assert set(predicted.astype(int)) <= {0, 1}

@@ -7,9 +7,13 @@ those of the installed package.
 
 from __future__ import annotations
 
+import json
+import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +33,10 @@ MODULES = {
     "sklearn.tree.tests.test_monotonic_tree": ("DecisionTree", "ExtraTree", "RandomForest"),
 }
 """The modules, and how the names of the classes begin that are replaced."""
+
+
+OUTCOMES: dict[str, str] = {}
+"""The message of every test that failed, and "" for one that passed."""
 
 
 @contextmanager
@@ -61,3 +69,21 @@ def pytest_runtest_call(item: Any) -> Any:
     """Run a test with our classes."""
     with _substituted(_module_of(item)):
         return (yield)
+
+
+def pytest_runtest_logreport(report: Any) -> None:
+    """Record the outcome of a test."""
+    if report.skipped:
+        return
+    name = report.nodeid.rpartition("::")[2]
+    if report.failed:
+        crash = getattr(report.longrepr, "reprcrash", None)
+        message = str(report.longrepr) if crash is None else crash.message
+        OUTCOMES[name] = re.sub(r"0x[0-9a-f]+", "0x…", " ".join(message.split()))[:300]
+    elif report.when == "call":
+        OUTCOMES.setdefault(name, "")
+
+
+def pytest_sessionfinish() -> None:
+    """Write the outcomes to the file that run.py names."""
+    Path(os.environ["SCIKIT_LEARN_OUTCOMES"]).write_text(json.dumps(OUTCOMES), encoding="utf-8")

@@ -12,6 +12,7 @@ from typing import Any
 
 import sklearn.ensemble
 import sklearn.tree
+from sklearn.metrics import get_scorer
 
 import stagewise
 from stagewise.validation.foreign_names import FOREIGN_NAMES
@@ -69,31 +70,44 @@ def make_shim(
         return ours.set_params(self, **translate(params))
 
     __init__.__signature__ = inspect.signature(ours.__init__)  # type: ignore[attr-defined]
-    body = {"__init__": __init__, "set_params": set_params, "__module__": "sklearn.shim"}
+    body = {"__init__": __init__, "set_params": set_params, "__module__": __name__}
     for name in usual:
         entry = FOREIGN_NAMES.get(name)
         if name not in own and entry is not None and entry.ours in own and not entry.usage:
             body[name] = property(lambda self, ours=entry.ours: getattr(self, ours))
-    return type(theirs.__name__, (ours,), body)
+    shim = type(theirs.__name__, (ours,), body)
+    globals()[theirs.__name__] = shim  # pickles find it
+    return shim
 
 
 def _same(value: Any, default: Any) -> bool:
     return value is default or (type(value) is type(default) and bool(value == default))
 
 
+def _criterion(params: Params) -> Params:
+    if params.get("criterion") == "friedman_mse":  # gains of weighted variances, as here
+        params["criterion"] = "squared_error"
+    return params
+
+
 def _tree(params: Params) -> Params:
+    _criterion(params)
     if params.pop("splitter", "best") == "random":
-        params["split"] = stagewise.SplitSearch(random_thresholds=True)
+        params["split"] = _RANDOM
     return params
 
 
 def _bagging(params: Params) -> Params:
     if not params.pop("bootstrap", True):
         params["sampling"] = "uniform"
+    if params.get("max_samples", 1.0) is None:
+        del params["max_samples"]
     return params
 
 
 def _boosting(params: Params) -> Params:
+    if params.get("criterion", "friedman_mse") in ("friedman_mse", "squared_error"):
+        params.pop("criterion", None)
     if params.get("init", "") is None:
         params["init"] = "mean"
     if "n_iter_no_change" in params:
@@ -103,6 +117,8 @@ def _boosting(params: Params) -> Params:
         params.pop("alpha", None) if params.get("alpha") == 0.9 else None
     if not params.get("early_stopping"):
         params.pop("validation_fraction", None)
+    if params.get("subsample", 1.0) < 1.0:
+        params["oob_score"] = True  # scikit-learn always measures it
     return params
 
 
@@ -112,8 +128,11 @@ def _histogram(params: Params) -> Params:
     if not params.get("early_stopping", True):
         for name in ("validation_fraction", "tol", "n_iter_no_change"):
             params.pop(name, None)
-    if params.get("scoring", "") == "loss":
-        del params["scoring"]
+    scoring = params.pop("scoring", "loss")
+    if scoring not in ("loss", None):
+        params["eval_metric"] = get_scorer(scoring)
+    if params.get("validation_fraction", 0.1) is None:  # the rows of X_val, or the training rows
+        del params["validation_fraction"]
     return params
 
 
@@ -133,10 +152,11 @@ _GRADIENT = {
     "max_depth": 3,
     "max_leaf_nodes": None,
     "min_samples_leaf": 1,
-    "split": "exact",
     "grow_policy": "depth_wise",
 }
 _HISTOGRAM = {**_BOOSTED, "max_depth": None, "max_leaf_nodes": 31, "min_samples_leaf": 20}
+# Splits by bins: sparse matrices are read, and up to 255 values of a column have a bin each.
+_RANDOM = stagewise.SplitSearch(method="histogram", random_thresholds=True)
 _FOREST = {"n_estimators": 100}
 
 SHIMS: dict[str, dict[str, type]] = {
@@ -167,8 +187,8 @@ SHIMS: dict[str, dict[str, type]] = {
                 values,
             )
             for kind, defaults, values in (
-                ("RandomForest", _FOREST, dict),
-                ("ExtraTrees", _FOREST, dict),
+                ("RandomForest", _FOREST, _criterion),
+                ("ExtraTrees", _FOREST, _criterion),
                 ("Bagging", {"n_estimators": 10}, _bagging),
                 ("AdaBoost", {"n_estimators": 50}, dict),
             )
@@ -184,8 +204,8 @@ SHIMS: dict[str, dict[str, type]] = {
             _tree,
         )
         for kind, defaults in (
-            ("DecisionTree", {}),
-            ("ExtraTree", {"split": stagewise.SplitSearch(random_thresholds=True)}),
+            ("DecisionTree", {"split": "histogram"}),
+            ("ExtraTree", {"split": _RANDOM}),
         )
         for task in ("Classifier", "Regressor")
     },

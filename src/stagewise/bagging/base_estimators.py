@@ -240,7 +240,8 @@ class EstimatorTrainer:
         elif self.groups is not None and _divides_rows(estimator):
             passed["groups"] = self.groups[rows]
         passed |= {name: self._of_rows(value, rows) for name, value in self.metadata.items()}
-        return estimator.fit(self._select(rows, columns), self.y[rows], **passed)
+        estimator.fit(self._select(rows, columns), self.y[rows], **passed)
+        return estimator  # some `fit` return nothing
 
     def _of_rows(self, value: Any, rows: Indices) -> Any:
         """Return a further argument of `fit`: the part of these rows, if it has all."""

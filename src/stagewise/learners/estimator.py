@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from stagewise._native import Gradients, Workers
@@ -195,7 +195,8 @@ class BoundEstimator:
         elif np.ptp(weight) > 1e-6 * weight.max():
             drawn = rng.choice(len(rows), size=len(rows), p=weight / weight.sum())
             rows, target = rows[drawn], target[drawn]
-        return estimator.fit(_safe_indexing(self._table, rows), target, **passed)
+        estimator.fit(_safe_indexing(self._table, rows), target, **passed)
+        return estimator  # some `fit` return nothing
 
     def node_sums(self, term: EstimatorTerm, derivatives: Gradients) -> NodeSums:
         """Return the sums over the rows of the bag for which each class is predicted."""
@@ -266,7 +267,7 @@ def check_learner(estimator: Any, *, of_classes: bool) -> None:
     kind = "classifier" if of_classes else "regressor"
     if not can_be_fitted(estimator):
         raise ValueError(f"an unfitted scikit-learn {kind}")
-    if not (is_classifier(estimator) if of_classes else is_regressor(estimator)):
+    if get_tags(estimator).estimator_type not in (None, kind):  # some have no type
         raise ValueError(f"a {kind}")
 
 
