@@ -30,6 +30,7 @@ import stagewise
 from estimators.tables import make_table, quick
 from stagewise import (
     AdaBoostClassifier,
+    AdaBoostRegressor,
     BaggingClassifier,
     BaggingRegressor,
     DecisionTreeClassifier,
@@ -86,6 +87,9 @@ def drawn_by_row_number(estimator):
         GradientBoostingClassifier(max_depth=3, n_jobs=2, min_samples_leaf=1, n_estimators=30),
         GradientBoostingClassifier(response="gradient", n_estimators=15),
         AdaBoostClassifier(n_estimators=30),
+        AdaBoostClassifier(GaussianNB(), n_estimators=3),
+        AdaBoostRegressor(n_estimators=5),
+        AdaBoostRegressor(Ridge(), n_estimators=3),
         AdaBoostClassifier(algorithm="real", criterion="gini", n_estimators=10),
         GentleBoostClassifier(n_estimators=30),
         LogitBoostClassifier(n_estimators=30),
