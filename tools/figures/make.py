@@ -19,6 +19,7 @@ from corrections import corrective
 from data import TEXTBOOK, additive, spheres, wave
 from forests import random_forest
 from guides import columns, intervals, threshold_costs, tuning, tutorial
+from insurance import insurance
 from landing import landing
 from linear import best_subset, linear_model, stagewise_linear, stepwise
 from losses import losses
@@ -387,6 +388,7 @@ FIGURES: list[Callable[[], None]] = [
     simulated,
     landing,
     accuracy,
+    insurance,
     threshold_costs,
     intervals,
     columns,
