@@ -182,6 +182,7 @@ def test_categories_without_values_agree_with_those_of_other_partitions(first: b
         assert_same_model(found, clone(model).fit(whole, y))
 
 
+@pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")
 def test_rows_in_one_place_may_have_a_categorical_column_without_values() -> None:
     X = mixed(500)[["a"]].assign(b=no_categories(500))
     y = np.arange(500.0)
