@@ -80,7 +80,8 @@ def test_the_model_file_has_the_bytes_of_a_local_training(
         "train", "[012].parquet", *OPTIONS, "--model", remote, "--cluster", address
     )
     assert code == 0, err
-    assert "rows of valid.parquet" in out and "AUC" in out
+    assert "rows of valid.parquet" in out
+    assert "AUC" in out
     assert remote.read_bytes() == local.read_bytes()
 
 
