@@ -497,7 +497,7 @@ def test_the_training_rows_are_a_set_once(classes):
         ("AUC", "AUC is the name of CatBoost; here it is 'auc'"),
         (sk.make_scorer(unweighted), "'unweighted' of 'eval_metric' does not use them"),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "name", str(value)),
 )
 def test_a_bad_metric_is_an_error(metric, words, classes):
     X, y = classes
