@@ -245,7 +245,7 @@ def test_the_first_set_decides_if_the_fit_stops_early(classes):
     assert by_set.fit_report_["stop_reason"] == "no better a error_rate for 5 rounds"
     np.testing.assert_array_equal(by_set.validation_loss_, by_X_val.validation_loss_)
     assert by_set.best_iteration_ == int(np.argmin(by_set.evals_result_["a"]["error_rate"])) + 1
-    watched = GradientBoostingClassifier(early_stopping=False, **given).fit(Xt, yt, eval_set=sets)
+    watched = GradientBoostingClassifier(n_estimators=100).fit(Xt, yt, eval_set=sets)
     assert watched.n_iter_ == 100
     assert len(watched.validation_loss_) == 0
 
@@ -255,6 +255,14 @@ def test_a_copy_of_the_training_rows_that_decides_is_a_warning(classes):
     model = GradientBoostingClassifier(n_estimators=3, early_stopping=True)
     with pytest.warns(UserWarning, match="'valid_0' decides when the fit stops, and its y is that"):
         model.fit(X[:300], y[:300], eval_set=[(X[:300], y[:300]), (X[300:], y[300:])])
+
+
+def test_a_wait_without_early_stopping_is_a_warning(classes):
+    X, y = classes
+    model = GradientBoostingClassifier(n_estimators=3, n_iter_no_change=2)
+    with pytest.warns(UserWarning, match="n_iter_no_change=2 has no effect.*early_stopping=True"):
+        model.fit(X[:300], y[:300], eval_set=[(X[300:], y[300:])])
+    assert model.n_iter_ == 3
 
 
 def test_validation_rows_decide_before_sets(classes):

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from stagewise import parse_dates
+from stagewise import GradientBoostingRegressor, parse_dates
 from stagewise.cli.files import read_file
 from stagewise.data.reading.text_dates import parse_iso_date
 
@@ -123,3 +123,13 @@ def test_a_named_column_with_another_cell_is_an_error() -> None:
 def test_an_array_is_no_data_frame() -> None:
     with pytest.raises(TypeError, match="columns of a data frame; X is a ndarray"):
         parse_dates(np.ones((2, 2)))
+
+
+def test_text_for_a_column_of_dates_is_refused_with_the_conversion() -> None:
+    days = pd.date_range("2024-01-01", periods=60)
+    model = GradientBoostingRegressor(n_estimators=2).fit(
+        pd.DataFrame({"day": days}), np.arange(60.0)
+    )
+    for rows in ({"day": "2024-03-01"}, pd.DataFrame({"day": ["2024-03-01"]})):
+        with pytest.raises(ValueError, match=r"'day'.*type date when .* stagewise\.parse_dates"):
+            model.predict(rows)

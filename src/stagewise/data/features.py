@@ -7,7 +7,7 @@ must not read cells itself (`table` does that) and must not import bins or trees
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NoReturn, overload
 
@@ -66,6 +66,8 @@ class Features(Sequence[Feature]):
         if names and len(names) != len(self._features):
             raise ValueError("some features have names and some have none")
         self._names = names or None
+        types = enumerate(feature.temporal_type for feature in self._features)
+        self._temporal = {position: kind for position, kind in types if kind is not None}
         self._categorical = frozenset(
             j for j, feature in enumerate(self._features) if feature.kind == "categorical"
         )
@@ -305,7 +307,7 @@ class Features(Sequence[Feature]):
 
     def read(self, X: Any, caller: str) -> Table:
         """Read new data as a table with the columns in the order of the features; see `match`."""
-        known = _AsFitted(self.categorical, caller)
+        known = _AsFitted(self.categorical, self._temporal, caller)
         if self._names is None:
             refuse_records(X, caller)
         records = open_records(X, self._names)
@@ -366,11 +368,20 @@ def _append(columns: Any, derived: Iterable[Cross | TargetEncoding]) -> Any:
     return columns.extended(found) if found else columns
 
 
+CONVERSIONS: Mapping[str, str] = {
+    "date": "pandas.to_datetime or stagewise.parse_dates",
+    "duration": "pandas.to_timedelta",
+    "time of day": "datetime.time.fromisoformat",
+}
+"""How text becomes the values of a temporal type."""
+
+
 @dataclass(frozen=True)
 class _AsFitted:
     """Selects the columns that were categorical in training."""
 
     categorical: frozenset[int]
+    temporal: Mapping[int, str]
     caller: str
     learns_categories = False
 
@@ -378,6 +389,12 @@ class _AsFitted:
         return self.categorical
 
     def remedy(self, names: Sequence[str] | None, position: int) -> str:
+        if position in self.temporal:
+            kind = self.temporal[position]
+            return (
+                f"It was a column of type {kind} when {self.caller} was fitted; convert the values "
+                f"first, by {CONVERSIONS[kind]}"
+            )
         return (
             f"It was a numeric column when {self.caller} was fitted; pass numbers, or fit again "
             "with the column in categorical_features"

@@ -52,8 +52,8 @@ from stagewise.training.stored.hold_out import DividedRows
 from stagewise.training.stored.needs_memory import NeedsRowsInMemoryError, unsupported_part
 from stagewise.training.stored.read_dataset import DatasetTrainingData
 from stagewise.training.stored.stored_trainer import train_stored
-from stagewise.validation.messages import short_repr
-from stagewise.validation.parameters import all_parameters
+from stagewise.validation.messages import short_repr, warn_caller
+from stagewise.validation.parameters import all_parameters, default_parameters
 
 __all__ = ["BaseBoosting", "OutOfBagMixin", "check_fit_arguments", "check_metric"]
 
@@ -153,6 +153,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         check_fit_arguments(params, arguments, type(self).__name__)
         has_rows = self._hold_out(params).kind != "none" or arguments.has_eval_rows
         check_metric(self, params, has_rows, "set early_stopping=True, or pass X_val or eval_set")
+        self._warn_if_only_recorded(params, arguments)
         for name, is_used in (
             ("eval_metric", params.get("eval_metric") is not None),
             ("eval_set", bool(arguments.eval_sets)),
@@ -162,6 +163,17 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
                     f"{name} cannot be combined with warm_start=True: the model that is continued "
                     "has no such values of its earlier rounds. Leave one of them out."
                 )
+
+    def _warn_if_only_recorded(self, params: dict[str, Any], arguments: FitArguments) -> None:
+        """Warn if `n_iter_no_change` was set, but no rows decide when the fit stops."""
+        wait = params.get("n_iter_no_change")
+        is_default = wait == default_parameters(type(self)).get("n_iter_no_change")
+        stops = self._hold_out(params).kind != "none" or arguments.X_val is not None
+        if arguments.eval_sets and not stops and not is_default:
+            warn_caller(
+                f"n_iter_no_change={wait} has no effect: eval_set is only recorded, since "
+                "early_stopping is False. Set early_stopping=True to stop by eval_set."
+            )
 
     def _check_data(
         self, params: dict[str, Any], data: TrainingData, loss: Loss, previous: Model | None
