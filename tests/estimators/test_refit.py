@@ -21,8 +21,10 @@ from stagewise import (
     GradientBoostingRegressor,
     LogitBoostClassifier,
     RandomForestClassifier,
+    RandomForestRegressor,
     StagewiseRegressor,
 )
+from stagewise.datasets import make_friedman1
 from stagewise.errors import InvalidParameterError
 
 Regressor, Classifier = GradientBoostingRegressor, GradientBoostingClassifier
@@ -312,3 +314,31 @@ def test_invalid_arguments(table):
         model.refit(table.X, table.two, -np.ones(500))
     with pytest.raises(stagewise.errors.InvalidParameterError, match="decay"):
         model.refit(table.X, table.two, decay=None)
+
+
+@pytest.mark.parametrize("loss", ["huber", "absolute_error", "quantile"])
+def test_limited_steps_of_residuals_are_those_of_the_fit(loss):
+    X, y = make_friedman1(200, seed=0)
+    model = GradientBoostingRegressor(n_estimators=5, loss=loss, max_step=0.1, learning_rate=1.0)
+    model.fit(X, y)
+    np.testing.assert_allclose(model.refit(X, y, decay=0.0).predict(X), model.predict(X), rtol=1e-5)
+
+
+def test_bad_rows_of_a_refit_are_errors():
+    X, y = make_friedman1(200, seed=0)
+    model = GradientBoostingRegressor(n_estimators=3).fit(X, y)
+    with pytest.raises(ValueError, match="X of refit has no rows"):
+        model.refit(X[:0], y[:0])
+    with pytest.raises(ValueError, match="too large"), np.errstate(all="ignore"):
+        model.refit(X, y * 1e40)
+    several = RandomForestRegressor(n_estimators=2).fit(X, np.c_[y, y])
+    with pytest.raises(ValueError, match="y of refit has 1 target, and the model has 2"):
+        several.refit(X, y)
+
+
+def test_a_refitted_model_has_no_history_of_the_fit():
+    X, y = make_friedman1(200, seed=0)
+    model = GradientBoostingRegressor(n_estimators=3).fit(X, y, eval_set=[(X, y)])
+    again = model.refit(X, y)
+    assert not hasattr(again, "evals_result_")
+    assert not hasattr(again, "best_score_")

@@ -70,6 +70,7 @@ def refit_sum(
     loss: Loss,
     recipe: Recipe,
     rules: tuple[HistogramTree, ...],
+    max_step: float,
     decay: float,
     workers: Workers,
 ) -> tuple[Ensemble, list[float]]:
@@ -93,6 +94,8 @@ def refit_sum(
         The response, the step and the learning rate; without dropout and correction.
     rules : tuple of HistogramTree
         The rules of the trees, which rounds use in turn, in the units of the scores.
+    max_step : float
+        The largest quantile of residuals that a leaf may have; 0: no limit.
     decay : float
         The share of the old values.
     workers : Workers
@@ -111,7 +114,7 @@ def refit_sum(
     joint = ensemble.outputs_per_tree > 1
     given = rows.leaves(ensemble, workers)
     for m in range(ensemble.n_rounds):
-        step = _Step(rows, loss, bound, recipe, rules[m % len(rules)], score)
+        step = _Step(rows, loss, bound, recipe, rules[m % len(rules)], max_step, score)
         for turn in range(ensemble.trees_per_round):
             tree, leaf = next(given)
             outputs = range(ensemble.n_outputs) if joint else [turn]
@@ -160,6 +163,7 @@ class _Step:
     bound: BoundLoss
     recipe: Recipe
     rules: HistogramTree
+    max_step: float
     score: Matrix
 
     def values(self, tree: Tree, leaf: npt.NDArray[np.int32], output: int) -> Vector:
@@ -188,7 +192,8 @@ class _Step:
             rest = np.clip(residual - found[leaf], -width, width)
             sums, total = (_node_sums(tree, leaf, w) for w in (weight * rest, weight))
             found = found + np.divide(sums, total, out=np.zeros_like(sums), where=total > 0)
-        return np.where(tree.feature < 0, found, value)
+        limit = self.max_step or np.inf
+        return np.where(tree.feature < 0, np.clip(found, -limit, limit), value)
 
 
 def _newton(tree: Tree, gradient: Vector, hessian: Vector, rules: HistogramTree) -> Vector:

@@ -26,17 +26,17 @@ from stagewise.workers import make_workers
 __all__ = ["refit_estimator"]
 
 DESCRIBE_THE_FIT = (
+    "best_score_",
+    "evals_result_",
     "fit_report_",
     "held_out_rows_",
     "oob_decision_function_",
     "oob_improvement_",
     "oob_loss_",
-    "oob_metric_",
     "oob_prediction_",
     "oob_score_",
     "oof_prediction_",
     "pruning_path_",
-    "validation_metric_",
 )
 """Attributes of the rows of the first fit, which the new estimator does not have."""
 
@@ -50,6 +50,8 @@ def refit_estimator(
     spec = fit_spec(estimator)
     _check_trees(estimator, model, spec)
     columns = core_columns(estimator._match(model, X))  # noqa: SLF001
+    if columns.n_rows == 0:
+        raise ValueError("X of refit has no rows.")
     columns = model.features.append_derived(columns)
     codes, weight = _read_target(estimator, model, y, sample_weight, columns.n_rows)
     scale = _scale(model)
@@ -67,7 +69,15 @@ def refit_estimator(
     else:
         recipe = replace(spec.recipe, learning_rate=estimator.learning_rate_)
         rules = spec.learner.learner(model.features, loss, scale.unit, ()).rules
-        ensemble, losses = refit_sum(model.ensemble, rows, loss, recipe, rules, share, workers)
+        limit = spec.learner.max_step(scale)
+        ensemble, losses = refit_sum(
+            model.ensemble, rows, loss, recipe, rules, limit, share, workers
+        )
+    if not all(np.isfinite(tree.value).all() for tree in ensemble.trees):
+        raise ValueError(
+            "The leaf values of refit are not finite: y or the offset is too large beside the "
+            "targets of the first fit. Fit a new model."
+        )
     unit = scale.loss_unit(loss.degree or 0)
     again = copy.copy(estimator)
     for name in DESCRIBE_THE_FIT:
@@ -132,9 +142,10 @@ def _read_target(estimator: Any, model: Model, y: Any, sample_weight: Any, n_row
     except ValueError as error:
         raise ValueError(f"In the rows of refit: {error}") from None
     n_targets = 1 if found.ndim == 1 else found.shape[1]
-    if classes is None and n_targets != model.ensemble.n_outputs and n_targets > 1:
+    if classes is None and n_targets != model.ensemble.n_outputs:
         raise ValueError(
-            f"y has {n_targets} targets, and the model has {model.ensemble.n_outputs}."
+            f"y of refit has {n_targets} target{'s' * (n_targets > 1)}, and the model has "
+            f"{model.ensemble.n_outputs}."
         )
     class_weight = getattr(estimator, "class_weight", None)
     if classes is not None and class_weight is not None:

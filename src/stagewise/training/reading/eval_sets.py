@@ -88,6 +88,7 @@ def read_eval_sets(value: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Eval
         own = _read_set(name, parts)
         is_training = own.X is X and own.y is y
         is_training &= own.sample_weight is None or own.sample_weight is sample_weight
+        is_training &= own.offset is None and own.exposure is None
         if is_training and not named:
             own = EvalSet(TRAIN, *(getattr(own, key) for key in KEYS))
         _check_name(own.name, is_training=is_training)
