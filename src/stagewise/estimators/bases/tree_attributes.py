@@ -92,7 +92,8 @@ class TreeAttributes:
         the scores of the rounds before; F before the first round is averaged in the same way if it
         is the best constant. For forests and trees, new is the mean (or median) of the rows of the
         leaf. A leaf that no row reaches keeps its value; so do the gains, the weights of nodes,
-        bins, categories and target encodings. All rows are used: nothing is sampled or held out.
+        bins, categories and target encodings. All rows are used: nothing is sampled or held out. ν
+        is the learning rate of the last fit: refit no model that was continued with another one.
 
         Parameters
         ----------
