@@ -59,8 +59,8 @@ largest differences:
 | `eval_metric` | a name, or a list | also a scorer of scikit-learn, a function or a `Metric`; \
 the first one decides when to stop |
 | `eval_set` of `fit` | CatBoost: keeps the best round | a tuple, a list, or a mapping of names; \
-only with `early_stopping=True` the first set stops the fit, as with `early_stopping_rounds` in \
-LightGBM and XGBoost (which takes the last set) |
+the first set stops the fit, as with `early_stopping_rounds` in LightGBM and XGBoost (which takes \
+the last set), unless `early_stopping=False` |
 
 What was measured is in these attributes:
 

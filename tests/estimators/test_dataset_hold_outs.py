@@ -73,12 +73,14 @@ CASES: dict[str, tuple[Any, str, str | None]] = {
     ),
     "early stopping, auto": (clone(CLASSIFIER).set_params(early_stopping=True), "two", None),
     "balanced classes": (
-        clone(CLASSIFIER).set_params(class_weight="balanced", n_estimators=4),
+        clone(CLASSIFIER).set_params(class_weight="balanced", n_estimators=4, early_stopping=False),
         "rare",
         "weight",
     ),
     "a class without weight": (
-        clone(CLASSIFIER).set_params(class_weight={"low": 0, "rare": 2}, n_estimators=4),
+        clone(CLASSIFIER).set_params(
+            class_weight={"low": 0, "rare": 2}, n_estimators=4, early_stopping=False
+        ),
         "rare",
         None,
     ),

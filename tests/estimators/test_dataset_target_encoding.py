@@ -43,6 +43,7 @@ TABLE = make_table()
 FAST: dict[str, Any] = {
     "learning_rate": 0.5,
     "n_iter_no_change": 3,
+    "early_stopping": False,
     "max_leaf_nodes": 8,
     "categorical_features": "text",
     "n_jobs": 2,

@@ -134,7 +134,7 @@ def test_the_history_has_the_shape_of_lightgbm(classes):
     given = {"eval_set": [(X[300:450], y[300:450]), (X[450:], y[450:])]}
     theirs = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1)
     theirs.fit(X[:300], y[:300], eval_metric="auc", **given)
-    ours = GradientBoostingClassifier(n_estimators=5, eval_metric="auc")
+    ours = GradientBoostingClassifier(n_estimators=5, eval_metric="auc", early_stopping=False)
     ours.fit(X[:300], y[:300], **given)
     for name, values in theirs.evals_result_.items():
         assert len(ours.evals_result_[name]["auc"]) == len(values["auc"])
@@ -161,10 +161,25 @@ def test_the_history_has_the_shape_of_lightgbm(classes):
 )
 def test_a_set_that_only_watches_does_not_change_the_model(model, classes):
     X, y = classes
+    if model.early_stopping == "auto":
+        model = clone(model).set_params(early_stopping=False)
     alone = clone(model).fit(X[:300], y[:300]).fingerprint()
     model = clone(model).fit(X[:300], y[:300], eval_set=[(X[300:], y[300:]), (X[:300], y[:300])])
     assert model.fingerprint() == alone
     assert "valid_0" in model.evals_result_
+
+
+@pytest.mark.parametrize(
+    "model", [GradientBoostingClassifier(), RandomForestClassifier(n_estimators=10)], ids=str
+)
+def test_validation_rows_are_only_recorded_without_early_stopping(model, classes):
+    X, y = classes
+    model = clone(model).set_params(early_stopping=False)
+    alone = clone(model).fit(X[:300], y[:300]).fingerprint()
+    model.fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:])
+    assert model.fingerprint() == alone
+    own = model.evals_result_["valid"]["loss"]
+    assert len(own) >= model.n_iter_
 
 
 @pytest.mark.parametrize("kind", [GradientBoostingClassifier, RandomForestClassifier])
@@ -240,14 +255,13 @@ def test_the_first_set_decides_if_the_fit_stops_early(classes):
     sets = {"train": (X[:300], y[:300]), "a": (X[300:450], y[300:450]), "b": (X[450:], y[450:])}
     Xt, yt = X[:300], y[:300]
     sets["train"] = (Xt, yt)
-    by_set = GradientBoostingClassifier(early_stopping=True, **given).fit(Xt, yt, eval_set=sets)
+    by_set = GradientBoostingClassifier(**given).fit(Xt, yt, eval_set=sets)
     assert by_set.fingerprint() == by_X_val.fingerprint()
     assert by_set.fit_report_["stop_reason"] == "no better a error_rate for 5 rounds"
     np.testing.assert_array_equal(by_set.validation_loss_, by_X_val.validation_loss_)
     assert by_set.best_iteration_ == int(np.argmin(by_set.evals_result_["a"]["error_rate"])) + 1
-    watched = GradientBoostingClassifier(n_estimators=100).fit(Xt, yt, eval_set=sets)
-    assert watched.n_iter_ == 100
-    assert len(watched.validation_loss_) == 0
+    also = GradientBoostingClassifier(early_stopping=True, **given).fit(Xt, yt, eval_set=sets)
+    assert also.fingerprint() == by_set.fingerprint()
 
 
 def test_a_copy_of_the_training_rows_that_decides_is_a_warning(classes):
@@ -261,8 +275,15 @@ def test_a_wait_without_early_stopping_is_a_warning(classes):
     X, y = classes
     model = GradientBoostingClassifier(n_estimators=3, n_iter_no_change=2)
     with pytest.warns(UserWarning, match="n_iter_no_change=2 has no effect.*early_stopping=True"):
-        model.fit(X[:300], y[:300], eval_set=[(X[300:], y[300:])])
+        model.fit(X[:300], y[:300])
     assert model.n_iter_ == 3
+
+
+def test_a_wait_in_the_place_of_folds_is_an_error_with_the_remedy(classes):
+    X, y = classes
+    model = GradientBoostingClassifier(n_estimators=100, early_stopping=50)
+    with pytest.raises(ValueError, match="early_stopping=True, n_iter_no_change=50"):
+        model.fit(X, y)
 
 
 def test_validation_rows_decide_before_sets(classes):
@@ -303,7 +324,7 @@ def test_a_set_stops_a_forest(classes):
 
 def test_the_end_of_linear_stagewise_is_recorded(numbers):
     X, y = numbers
-    model = StagewiseLinearRegressor(n_estimators=20).fit(
+    model = StagewiseLinearRegressor(n_estimators=20, early_stopping=False).fit(
         X[:200], y[:200], eval_set=[(X[200:], y[200:])]
     )
     losses = [np.mean((y[200:] - p) ** 2) / 2 for p in model.staged_predict(X[200:])]
@@ -441,7 +462,9 @@ def test_rows_of_datasets_are_read_into_memory_for_a_set(numbers):
     table = pa.table({f"x{j}": X[:, j] for j in range(X.shape[1])} | {"y": y})
     data = read_batches(table.to_batches(max_chunksize=100), target="y")
     held = table.drop(["y"])
-    model = GradientBoostingRegressor(n_estimators=5, eval_metric=["mae", "rmse"])
+    model = GradientBoostingRegressor(
+        n_estimators=5, eval_metric=["mae", "rmse"], early_stopping=False
+    )
     model.fit(data, eval_set={"test": (held, y)})
     assert model.fit_report_["rows_in_memory"] == "eval_set"
     assert model.best_score_["test"]["mae"] == pytest.approx(

@@ -194,7 +194,7 @@ def test_early_stopping_predicts_better_than_least_squares(early):
     held = {"X_val": noisy(60, 2)[0], "y_val": noisy(60, 2)[1]} if early == "own rows" else {}
     model = StagewiseLinearRegressor(
         step_size=0.01,
-        early_stopping=early if not held else False,
+        early_stopping=early if not held else "auto",
         **({"validation_fraction": 0.25} if early is True else {}),
     ).fit(X, y, **held)
     assert model.n_iter_ < len(model.train_loss_) or early == "cv"

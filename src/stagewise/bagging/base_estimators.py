@@ -272,7 +272,8 @@ def _uses_validation_rows(estimator: Any) -> bool:
     """Return whether `fit` of an estimator uses X_val, for early stopping or for pruning."""
     params = estimator.get_params(deep=False)
     prunes = params.get("pruning", HELD_OUT[0]) in HELD_OUT
-    return has_fit_parameter(estimator, "X_val") and prunes and params.get("early_stopping") != "cv"
+    stops = params.get("early_stopping", "auto") in ("auto", True)
+    return has_fit_parameter(estimator, "X_val") and prunes and stops
 
 
 def _divides_rows(estimator: Any) -> bool:
@@ -280,9 +281,10 @@ def _divides_rows(estimator: Any) -> bool:
     if not has_fit_parameter(estimator, "groups"):
         return False
     params = estimator.get_params(deep=False)
-    stopping = params.get("early_stopping", False)
-    automatic = stopping is False and params.get("n_estimators") == "auto"
-    return automatic or params.get("quality", 1) != 1 or not isinstance(stopping, bool)
+    stopping = params.get("early_stopping", "auto")
+    by_folds = not isinstance(stopping, bool) and stopping != "auto"
+    automatic = stopping is not True and params.get("n_estimators") == "auto"
+    return automatic or params.get("quality", 1) != 1 or by_folds
 
 
 def select_columns(X: Any, columns: Indices | None) -> Any:

@@ -70,7 +70,7 @@ class ClusterMixin:
         sample_weight : as y, or None
             The weights of the rows; see the estimator of one machine.
         X_val, y_val, sample_weight_val
-            Validation rows for early stopping. Passing them turns early stopping on. The names of
+            Validation rows, which decide when the fit stops. The names of
             the target and of the weights are those of X if X_val has these columns.
         client : Client or None
             The client of the cluster, not an asynchronous one; None: the current client.

@@ -134,7 +134,7 @@ classes_, n_features_in_, feature_names_in_, fit_report_
         missing_values: Any = None,
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "missing",
-        early_stopping: Any = False,
+        early_stopping: Any = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,

@@ -69,9 +69,11 @@ class RandomForestClassifier(ForestClassifierMixin, BaseForest):
         Keep the out-of-bag predictions: for each row, the average of the trees whose bags do not
         contain it. "auto": if bags leave rows out. True: also warn of rows that are in every bag.
         A function (y, prediction) returns `oob_score_`; files do not have it.
-    early_stopping : bool, default=False
-        Stop when `n_iter_no_change` more trees have not improved the out-of-bag loss (the loss of
-        X_val or `eval_set`, if passed) by more than `tol`, and keep the best number of trees.
+    early_stopping : bool or "auto", default="auto"
+        True: stop when `n_iter_no_change` more trees have not improved the out-of-bag loss by more
+        than `tol`, and keep the best number of trees. Rows that are passed as X_val or `eval_set`
+        replace the out-of-bag rows. "auto": stop only if such rows are passed. False: never stop,
+        and only record them.
     n_iter_no_change, tol
         See `early_stopping`.
     eval_metric : None, str, callable, scorer, Metric, or a list of these, default=None
@@ -150,7 +152,7 @@ classes_
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "missing",
         oob_score: Any = "auto",
-        early_stopping: bool = False,
+        early_stopping: bool | str = "auto",
         n_iter_no_change: int = 10,
         tol: float = 0.0,
         eval_metric: Any = None,
@@ -248,9 +250,11 @@ class RandomForestRegressor(ForestRegressorMixin, BaseForest):
         Keep the out-of-bag predictions: for each row, the average of the trees whose bags do not
         contain it. "auto": if bags leave rows out. True: also warn of rows that are in every bag.
         A function (y, prediction) returns `oob_score_`; files do not have it.
-    early_stopping : bool, default=False
-        Stop when `n_iter_no_change` more trees have not improved the out-of-bag loss (the loss of
-        X_val or `eval_set`, if passed) by more than `tol`, and keep the best number of trees.
+    early_stopping : bool or "auto", default="auto"
+        True: stop when `n_iter_no_change` more trees have not improved the out-of-bag loss by more
+        than `tol`, and keep the best number of trees. Rows that are passed as X_val or `eval_set`
+        replace the out-of-bag rows. "auto": stop only if such rows are passed. False: never stop,
+        and only record them.
     n_iter_no_change, tol
         See `early_stopping`.
     eval_metric : None, str, callable, scorer, Metric, or a list of these, default=None
@@ -320,7 +324,7 @@ verbose, callbacks
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "missing",
         oob_score: Any = "auto",
-        early_stopping: bool = False,
+        early_stopping: bool | str = "auto",
         n_iter_no_change: int = 10,
         tol: float = 0.0,
         eval_metric: Any = None,

@@ -120,7 +120,7 @@ held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_rep
         categorical_features: Any = "from_dtype",
         category_encoding: Any = "auto",
         handle_unknown: str = "missing",
-        early_stopping: Any = False,
+        early_stopping: Any = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int | str = "auto",
         tol: float = 0.0,

@@ -153,15 +153,16 @@ Mvs, default="auto"
         missing values (with a warning at predict), an error, or a category without training rows.
         Such categories in rows that the fit itself holds out are never an error; `fit_report_`
         counts them.
-    early_stopping : bool, "cv", int, splitter or list of folds, default=False
-        False: no row is held out, except by n_estimators="auto". True: hold rows out (or use the
-        first set of `eval_set`) and stop when their loss no longer improves. Passing `X_val` and
-        `y_val` to `fit` does the same with these rows. "cv": the mean loss of five folds chooses
-        the number of rounds, and a model of that many rounds is fitted to all rows;
-        `oof_prediction_` has the predictions of the rows that each fold held out, of repeated folds
-        by the mean score. An int is a number of folds. Folds are drawn at random, stratified by
-        class, with groups together; or pass a splitter such as TimeSeriesSplit, or a list of
-        (training, held-out) pairs of indices.
+    early_stopping : "auto", bool, "cv", int, splitter or list of folds, default="auto"
+        When the fit stops. "auto": when the loss of the rows that were passed to `fit` no longer
+        improves: `X_val`, or the first set of `eval_set` that is not X itself. Without such rows no
+        row is held out, except by n_estimators="auto". True: the same, but without such rows a
+        fraction of X is held out. False: never; `X_val` and `eval_set` are only recorded. "cv": the
+        mean loss of five folds chooses the number of rounds, and a model of that many rounds is
+        fitted to all rows; `oof_prediction_` has the predictions of the rows that each fold held
+        out, of repeated folds by the mean score. An int from 2 to 20 is a number of folds. Folds
+        are drawn at random, stratified by class, with groups together; or pass a splitter such as
+        TimeSeriesSplit, or a list of (training, held-out) pairs of indices.
     validation_fraction : float, default=0.1
         The fraction of the rows that early_stopping=True holds out.
     n_iter_no_change : int or "auto", default="auto"
@@ -278,7 +279,7 @@ Mvs, default="auto"
         categorical_features: Any = "from_dtype",
         category_encoding: Any = "auto",
         handle_unknown: str = "missing",
-        early_stopping: Any = False,
+        early_stopping: Any = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int | str = "auto",
         tol: float = 0.0,

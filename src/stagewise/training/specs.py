@@ -119,8 +119,9 @@ class HoldOutSpec:
         Whether the model of all rows has more rounds than those of the folds, see `refit_rounds`.
     parameter : str
         The parameter that holds rows out, for messages.
-    stops_early : bool
-        Whether a set of `eval_set` takes the place of these rows, and stops the fit.
+    uses_passed_rows : bool
+        Whether X_val, or the first set of `eval_set`, takes the place of these rows and stops the
+        fit. Otherwise they are only recorded.
     """
 
     kind: Literal["none", "fraction", "folds"] = "none"
@@ -129,7 +130,7 @@ class HoldOutSpec:
     parts: int | None = None
     extends: bool = False
     parameter: str = "early_stopping=True"
-    stops_early: bool = False
+    uses_passed_rows: bool = True
 
 
 class LearnerAdapter(Protocol):

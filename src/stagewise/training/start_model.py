@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from stagewise.boosting.monitor import HELD_OUT
 from stagewise.errors import InvalidParameterError
 from stagewise.learners.estimator import weight_argument
 from stagewise.losses import Loss
@@ -153,9 +152,7 @@ class StartLearner:
         else:
             header = fitted.header
             table = header.match(arguments.feature_table, caller)
-        passed = {own.name: own.X for own in arguments.eval_sets}
-        if arguments.X_val is not None:
-            passed[HELD_OUT] = arguments.X_val
+        passed = {own.name: own.X for own in arguments.passed_sets}
         sets = [(data.valid_name, data.valid), *((own.name, own.rows) for own in data.eval_sets)]
         tables = [(data.train.columns, table)] + [
             (rows.columns, header.match(passed[name], caller))

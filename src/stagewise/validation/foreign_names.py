@@ -234,7 +234,7 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
     "eval_set": ForeignName(
         (_XGB, _LGB, _CAT),
         "eval_set",
-        note="an argument of fit; it stops the fit only with early_stopping=True",
+        note="an argument of fit; its first set stops the fit, unless early_stopping=False",
     ),
     "eval_names": ForeignName(
         (_LGB,), "eval_set", note="an argument of fit, with names: eval_set={name: (X, y), ...}"

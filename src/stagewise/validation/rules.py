@@ -37,6 +37,9 @@ __all__ = [
 Rule = Callable[[Any], Any]
 """Returns the value to use, or raises ValueError with the allowed values."""
 
+MOST_FOLDS = 20
+"""The largest number of folds of `early_stopping`; a larger number is probably a wait in rounds."""
+
 
 @dataclass(frozen=True)
 class Number:
@@ -160,17 +163,22 @@ def feature_count(value: Any) -> Any:
 
 
 def stopping(value: Any) -> Any:
-    """Return True, False, "cv", a number of folds, a splitter or a list of folds."""
-    if isinstance(value, str) and value == "cv":
+    """Return "auto", True, False, "cv", a number of folds, a splitter or a list of folds."""
+    if isinstance(value, str) and value in ("auto", "cv"):
         return value
     try:
         return flag(value)
     except ValueError:
         pass
+    if isinstance(value, (int, np.integer)) and value > MOST_FOLDS:
+        raise ValueError(
+            f"at most {MOST_FOLDS} as a number of folds (to stop after {value} rounds without "
+            f"improvement, set early_stopping=True, n_iter_no_change={value})"
+        )
     try:
         return folds(value)
     except ValueError as error:
-        raise ValueError(f"True, False, 'cv', {error}") from None
+        raise ValueError(f"'auto', True, False, 'cv', {error}") from None
 
 
 def start(value: Any) -> Any:

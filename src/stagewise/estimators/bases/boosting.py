@@ -153,7 +153,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         check_fit_arguments(params, arguments, type(self).__name__)
         has_rows = self._hold_out(params).kind != "none" or arguments.has_eval_rows
         check_metric(self, params, has_rows, "set early_stopping=True, or pass X_val or eval_set")
-        self._warn_if_only_recorded(params, arguments)
+        self._warn_of_unused_wait(params, arguments)
         for name, is_used in (
             ("eval_metric", params.get("eval_metric") is not None),
             ("eval_set", bool(arguments.eval_sets)),
@@ -164,15 +164,16 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
                     "has no such values of its earlier rounds. Leave one of them out."
                 )
 
-    def _warn_if_only_recorded(self, params: dict[str, Any], arguments: FitArguments) -> None:
+    def _warn_of_unused_wait(self, params: dict[str, Any], arguments: FitArguments) -> None:
         """Warn if `n_iter_no_change` was set, but no rows decide when the fit stops."""
         wait = params.get("n_iter_no_change")
         is_default = wait == default_parameters(type(self)).get("n_iter_no_change")
-        stops = self._hold_out(params).kind != "none" or arguments.X_val is not None
-        if arguments.eval_sets and not stops and not is_default:
+        turned_off = params.get("early_stopping") is False
+        stops = self._hold_out(params).kind != "none" or arguments.deciding_set is not None
+        if not (is_default or turned_off or stops):
             warn_caller(
-                f"n_iter_no_change={wait} has no effect: eval_set is only recorded, since "
-                "early_stopping is False. Set early_stopping=True to stop by eval_set."
+                f"n_iter_no_change={wait} has no effect, since no rows decide when the fit stops: "
+                "set early_stopping=True, or pass X_val or eval_set to fit."
             )
 
     def _check_data(
@@ -373,15 +374,15 @@ def check_fit_arguments(
         The class of the estimator, for messages.
     """
     X_val, groups = arguments.X_val, arguments.groups
-    deciding = arguments.deciding_set(stops_early=params.get("early_stopping") is True)
+    hold_out = hold_out_spec({"n_estimators": None, **params})
+    deciding = arguments.deciding_set if hold_out.uses_passed_rows else None
     searches = params.get("n_estimators") == "auto"
-    chosen_folds = not isinstance(params.get("early_stopping", False), bool)
-    by_folds = chosen_folds or (searches and X_val is None and not params["early_stopping"])
+    by_folds = hold_out.kind == "folds" and deciding is None
     by_groups = params.get("sampling") == "group"
     if groups is not None and not (by_folds or by_groups):
         uses = {
             "early_stopping": "only folds keep them together (early_stopping='cv', or "
-            "n_estimators='auto' with early_stopping=False and without X_val)",
+            "n_estimators='auto' without X_val and eval_set)",
             "sampling": "only sampling='group' draws groups",
         }
         known = ", and ".join(use for name, use in uses.items() if name in params)
@@ -394,7 +395,8 @@ def check_fit_arguments(
             "early_stopping=True holds single rows out, which would divide groups. Use "
             "early_stopping='cv', or pass X_val and y_val of other groups."
         )
-    if chosen_folds and X_val is not None:
+    is_recorded = params.get("early_stopping") is False
+    if by_folds and X_val is not None and not is_recorded:
         raise ValueError("early_stopping='cv' holds rows out itself; leave X_val out.")
     if searches and params.get("warm_start"):
         raise ValueError(

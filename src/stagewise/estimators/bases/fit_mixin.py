@@ -171,8 +171,7 @@ class FitMixin:
             out. Otherwise only the ratios of the weights matter. A row that is held out, or drawn
             at random, is one row, whatever its weight.
         X_val, y_val, sample_weight_val
-            Validation rows for early stopping, instead of a fraction of X. Passing them turns early
-            stopping on.
+            Validation rows. They decide when the fit stops, unless early_stopping=False.
         groups : array-like of shape (n_rows,) or None
             For early_stopping="cv" and n_estimators="auto": rows of one group are always in the
             same fold. For sampling="group": a round uses all rows of a group, or none.
@@ -180,8 +179,8 @@ class FitMixin:
             Sets of rows whose loss and `eval_metric` are measured after every round; see
             `evals_result_`. Without names they are "valid_0", "valid_1", …; the training rows
             themselves are "train". A set is also a mapping with the keys X, y and sample_weight.
-            Sets are only recorded, unless early_stopping=True: without `X_val` the first of them
-            (other than the training rows) then decides when to stop.
+            Without `X_val`, the first of them (other than the training rows) decides when the fit
+            stops, unless early_stopping=False or folds decide.
         offset : array-like of shape (n_rows,) or (n_rows, n_outputs), number, str or None
             Scores that are added to those of the model, in its fit and in predictions: with the
             identity link in units of y, otherwise before the link. Text is the name of a column of
@@ -321,6 +320,8 @@ class FitMixin:
             raise NeedsRowsInMemoryError("groups", "leave groups out")
         if arguments.eval_sets:
             raise NeedsRowsInMemoryError("eval_set", "pass X_val instead")
+        if arguments.X_val is not None and not hold_out.uses_passed_rows:
+            raise NeedsRowsInMemoryError("X_val with early_stopping=False", "leave X_val out")
         if arguments.row_offset:
             name = "exposure" if arguments.exposure is not None else "offset"
             raise NeedsRowsInMemoryError(name, f"leave {name} out")

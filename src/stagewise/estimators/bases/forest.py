@@ -51,7 +51,7 @@ from stagewise.training.specs import FitContext, ForestSpec, HoldOutSpec
 from stagewise.trees.tree import Tree
 from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.parameters import all_parameters, default_parameters
-from stagewise.validation.rules import Number, OneOf, feature_count, flag, row_count
+from stagewise.validation.rules import Number, OneOf, OrAuto, feature_count, flag, row_count
 from stagewise.workers import make_workers
 
 __all__ = ["FOREST_RULES", "BaseForest"]
@@ -77,7 +77,7 @@ FOREST_RULES = MappingProxyType(
         "min_impurity_decrease": Number(0.0),
         "bootstrap": flag,
         "split": OneOf(("histogram", "exact")),
-        "early_stopping": flag,
+        "early_stopping": OrAuto(flag),
         "max_samples": row_count,
         "oob_score": _oob_rule,
     }
@@ -94,7 +94,7 @@ class BaseForest(ReportMixin, AverageMixin, FitMixin, TreeAttributes, ModelScore
 
     def _hold_out(self, params: dict[str, Any]) -> HoldOutSpec:
         # No rows are held out: the out-of-bag rows are.
-        return HoldOutSpec(stops_early=params["early_stopping"])
+        return HoldOutSpec(uses_passed_rows=params["early_stopping"] is not False)
 
     def _spec(self, params: dict[str, Any], hold_out: HoldOutSpec) -> ForestSpec:
         return forest_spec(
@@ -105,7 +105,7 @@ class BaseForest(ReportMixin, AverageMixin, FitMixin, TreeAttributes, ModelScore
 
     def _check_arguments(self, params: dict[str, Any], arguments: FitArguments) -> None:
         beside = {
-            "early_stopping=True": params["early_stopping"],
+            "early_stopping=True": params["early_stopping"] is True,
             "X_val": arguments.X_val is not None,
             "eval_set": arguments.eval_set is not None,
             "eval_metric": params["eval_metric"] is not None,
@@ -118,7 +118,7 @@ class BaseForest(ReportMixin, AverageMixin, FitMixin, TreeAttributes, ModelScore
                 )
         own = {name: value for name, value in params.items() if name != "early_stopping"}
         check_fit_arguments(own, arguments, type(self).__name__)
-        if _needs_validation(params) and arguments.deciding_set(stops_early=True) is None:
+        if _needs_validation(params) and arguments.deciding_set is None:
             raise InvalidParameterError(
                 f"early_stopping=True of {type(self).__name__} needs out-of-bag rows or validation "
                 "rows: set oob_score=True, or pass X_val and y_val, or eval_set, to fit."
@@ -422,4 +422,4 @@ def _keeps_out_of_bag(params: dict[str, Any]) -> bool:
 
 def _needs_validation(params: dict[str, Any]) -> bool:
     """Return whether only X_val can stop the fit."""
-    return bool(params["early_stopping"] and not _keeps_out_of_bag(params))
+    return params["early_stopping"] is True and not _keeps_out_of_bag(params)

@@ -106,7 +106,7 @@ n_features_in_, feature_names_in_, fit_report_
         learning_rate: float = 1.0,
         n_estimators: int = 1000,
         categorical_features: Any = "from_dtype",
-        early_stopping: Any = False,
+        early_stopping: Any = "auto",
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
         tol: float = 0.0,

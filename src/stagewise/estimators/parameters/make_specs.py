@@ -168,16 +168,21 @@ def hold_out_spec(params: Mapping[str, Any]) -> HoldOutSpec:
     params : mapping
         All parameters, checked.
     """
-    stopping = params.get("early_stopping", False)
+    stopping = params.get("early_stopping", "auto")
     searches = params["n_estimators"] == "auto"
-    if searches and stopping is False:
-        return HoldOutSpec("folds", cv="auto", extends=True, parameter="n_estimators='auto'")
-    if isinstance(stopping, bool):
-        fraction = params.get("validation_fraction", 0.1)
-        kind: Literal["fraction", "none"] = "fraction" if stopping else "none"
-        return HoldOutSpec(kind, fraction, stops_early=stopping)
+    if stopping is True:
+        return HoldOutSpec("fraction", params.get("validation_fraction", 0.1))
+    if stopping is False or (isinstance(stopping, str) and stopping == "auto"):
+        cv, option = ("auto", "n_estimators='auto'") if searches else (5, "early_stopping=True")
+        return HoldOutSpec(
+            "folds" if searches else "none",
+            cv=cv,
+            extends=searches,
+            parameter=option,
+            uses_passed_rows=stopping is not False,
+        )
     cv = 5 if isinstance(stopping, str) else stopping
-    return HoldOutSpec("folds", cv=cv, extends=searches)
+    return HoldOutSpec("folds", cv=cv, extends=searches, uses_passed_rows=False)
 
 
 def tree_adapter(params: Mapping[str, Any], tree: HistogramTree | None = None) -> TreeAdapter:
@@ -247,7 +252,7 @@ def forest_spec(
         ),
         params["monotonic_cst"],
         out_of_bag,
-        params["early_stopping"] and out_of_bag,
+        params["early_stopping"] is True and out_of_bag,
         StoppingSpec.of(params),
     )
 

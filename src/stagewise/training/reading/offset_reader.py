@@ -98,9 +98,7 @@ def with_offsets(data: TrainingData, arguments: FitArguments, loss: Loss) -> Tra
 
 def _sets(arguments: FitArguments) -> dict[str, EvalSet]:
     """Return the sets of evaluation rows that were passed, by name."""
-    own = arguments.deciding_set(stops_early=False)  # X_val
-    sets = [*arguments.eval_sets, *([] if own is None else [own])]
-    return {own.name: own for own in sets}
+    return {own.name: own for own in arguments.passed_sets}
 
 
 def _offset_of_set(

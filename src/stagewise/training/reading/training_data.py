@@ -81,26 +81,26 @@ class FitArguments:
         """Whether any rows besides X are measured, or X itself as a set."""
         return self.X_val is not None or bool(self.eval_sets)
 
-    def deciding_set(self, *, stops_early: bool) -> EvalSet | None:
-        """Return the rows that decide when the fit stops: X_val, or a set of `eval_set`.
+    @property
+    def passed_sets(self) -> tuple[EvalSet, ...]:
+        """All sets of evaluation rows: X_val and those of `eval_set`."""
+        if self.X_val is None:
+            return self.eval_sets
+        held = EvalSet(
+            HELD_OUT,
+            self.X_val,
+            self.y_val,
+            self.sample_weight_val,
+            self.offset_val,
+            self.exposure_val,
+        )
+        return (held, *self.eval_sets)
 
-        Parameters
-        ----------
-        stops_early : bool
-            Whether the fit stops early; then the first set of other rows than X decides, unless
-            there is X_val. Otherwise sets are only recorded.
-        """
-        if self.X_val is not None:
-            return EvalSet(
-                HELD_OUT,
-                self.X_val,
-                self.y_val,
-                self.sample_weight_val,
-                self.offset_val,
-                self.exposure_val,
-            )
-        others = [own for own in self.eval_sets if own.X is not self.X]
-        return others[0] if others and stops_early else None
+    @property
+    def deciding_set(self) -> EvalSet | None:
+        """The set that stops a fit: X_val, or the first set of other rows than X."""
+        sets = self.passed_sets
+        return next((own for own in sets if own.name == HELD_OUT or own.X is not self.X), None)
 
     def check_validation(self) -> None:
         """Raise ValueError unless X_val and y_val come together."""
@@ -256,7 +256,7 @@ def read_training_data(
     by_class = target.classes is not None
     rows, held = rows_with_weight(target.weight), None
     arguments.check_validation()
-    deciding = arguments.deciding_set(stops_early=hold_out.stops_early)
+    deciding = arguments.deciding_set if hold_out.uses_passed_rows else None
     if deciding is None and hold_out.kind == "fraction":
         share, option = hold_out.fraction, hold_out.parameter
         rows, held = draw_held_out(rows, target.y, share, seed, by_class=by_class, option=option)
@@ -269,7 +269,7 @@ def read_training_data(
         _warn_of_training_rows(deciding, valid, train)
     watched = tuple(
         WatchedRows(own.name, train if own.name == TRAIN else reader.read(own))
-        for own in arguments.eval_sets
+        for own in arguments.passed_sets
         if deciding is None or own.name != deciding.name
     )
     if held is not None:
