@@ -19,7 +19,7 @@ from stagewise.inspection.fitted_model import FittedModel, Vector, check_argumen
 from stagewise.inspection.importances.importance import importance
 from stagewise.inspection.quality.confusion import ConfusionMatrix
 from stagewise.inspection.quality.learning import LearningCurves, learning_curves
-from stagewise.inspection.quality.predictions import Predictions, deviance_power
+from stagewise.inspection.quality.predictions import Predictions, deviance_power, offsets_of
 from stagewise.inspection.quality.scores import Score, Scores
 from stagewise.report.dependence_facts import DependenceFacts, dependence_facts
 from stagewise.report.exported_model import ExportedModel, export_model
@@ -362,9 +362,15 @@ def _predict(
             f"target: {', '.join(fitted.outputs('mean'))}."
         )
     power = deviance_power(fitted.estimator)
+    offsets = offsets_of(fitted.estimator, X, len(known), **passed)
     return {
         name: Predictions.from_arrays(
-            known[:, k], y_pred[:, k], None, sample_weight, deviance_power=power
+            known[:, k],
+            y_pred[:, k],
+            None,
+            sample_weight,
+            deviance_power=power,
+            offsets=None if offsets is None else offsets.of_target(k),
         )
         for k, name in enumerate(fitted.outputs("mean"))
     }

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from stagewise.cli.errors import InputError
 from stagewise.cli.screen import Screen
 from stagewise.inspection import ConfusionMatrix, Predictions, Score, Scores
-from stagewise.inspection.quality.predictions import deviance_power
+from stagewise.inspection.quality.predictions import deviance_power, offsets_of
 
 __all__ = ["ScoreTable"]
 
@@ -48,13 +48,17 @@ class ScoreTable:
         y_pred: npt.NDArray[np.float64],
         target: str,
         weight: npt.NDArray[np.float64] | None,
+        features: Any,
     ) -> ScoreTable:
         """Score the predictions of an estimator; errors about y name the target column."""
         numeric = estimator.model_.task == "regression"
         classes = None if numeric else estimator.classes_
-        power = deviance_power(estimator) if numeric else None
+        facts: dict[str, Any] = {
+            "deviance_power": deviance_power(estimator) if numeric else None,
+            "offsets": offsets_of(estimator, features, len(y)),
+        }
         try:
-            return cls.of(Predictions.from_arrays(y, y_pred, classes, weight, deviance_power=power))
+            return cls.of(Predictions.from_arrays(y, y_pred, classes, weight, **facts))
         except ValueError as error:
             raise InputError(f"With {target!r} as y: {error}") from None
 
@@ -70,7 +74,7 @@ class ScoreTable:
         """Predict rows and score the predictions."""
         numeric = estimator.model_.task == "regression"
         y_pred = estimator.predict(features) if numeric else estimator.predict_proba(features)
-        return cls.of_arrays(estimator, y, y_pred, target, weight)
+        return cls.of_arrays(estimator, y, y_pred, target, weight, features)
 
     def values(self) -> dict[str, float]:
         """Return the scores by name."""

@@ -149,9 +149,10 @@ class TableRows:
             known = np.isfinite(y_pred).reshape(len(y_pred), -1).all(axis=1)
             if not known.any():
                 continue
-            y = target_values(estimator, data.table, self.roles.target)[known]
-            weight = None if data.weight is None else data.weight[known]
-            table = ScoreTable.of_arrays(estimator, y, y_pred[known], self.roles.target, weight)
+            held = data.take(known)
+            y, target = target_values(estimator, held.table, self.roles.target), self.roles.target
+            rows = held.weight, held.features
+            table = ScoreTable.of_arrays(estimator, y, y_pred[known], target, *rows)
             n = int(known.sum())
             where = f"{amount(n, 'training row')}, each predicted by {by} not fitted to it"
             return HeldOutScores(kind, where, table, n, n)

@@ -2,7 +2,7 @@
 
 Everything that does not depend on the weights (the losses of the rows, their order) is computed
 once, so that a metric can be evaluated hundreds of times for the bootstrap. The baseline of a
-metric is its value for the constant prediction that is best for the same rows.
+metric is its value for the constant prediction that is best for the same rows, with their offsets.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 
 from stagewise.inspection.fitted_model import Vector
 from stagewise.inspection.quality.predictions import Predictions
-from stagewise.inspection.quantiles import weighted_quantiles
 from stagewise.metrics import Metric as FitMetric
 from stagewise.metrics import find_metrics
 from stagewise.metrics.metric import FitFacts
@@ -217,11 +216,13 @@ class _Registered(Metric):
         return self._of(self._predictions.y_pred, weight)
 
     def baseline(self, weight: Vector) -> float:
-        y, shape = self._predictions.y, self._predictions.y_pred.shape
-        constant = np.average(y, weights=weight)
-        if self._predictions.task == "classification":
-            constant = np.bincount(y, weights=weight, minlength=shape[1]) / weight.sum()
-        return self._of(np.array(np.broadcast_to(constant, shape)), weight)
+        constant, power = self._predictions.constant, self._predictions.deviance_power
+        if self._predictions.classes is not None:
+            shares = constant.class_shares(weight, len(self._predictions.classes))
+            return self._of(np.array(shares), weight)
+        if power is not None:
+            return self._of(constant.least_deviance(weight, power), weight)
+        return self._of(constant.least_squares(weight), weight)
 
     def influence(self, weight: Vector) -> Vector:
         return np.full(len(weight), NAN)
@@ -259,8 +260,8 @@ def _usual_metrics(predictions: Predictions) -> list[Metric]:
         """Return the losses of the class shares; the most probable class is the majority."""
 
         def losses(weight: Vector) -> Vector:
-            shares = np.bincount(y, weights=weight, minlength=y_pred.shape[1]) / weight.sum()
-            return CLASSIFICATION_ROW_LOSSES[name](y, np.broadcast_to(shares, y_pred.shape))
+            shares = predictions.constant.class_shares(weight, y_pred.shape[1])
+            return CLASSIFICATION_ROW_LOSSES[name](y, shares)
 
         return losses
 
@@ -283,11 +284,13 @@ def _errors(predictions: Predictions) -> list[Metric]:
     squared = REGRESSION_ROW_LOSSES["squared_error"](y, y_pred)
     absolute = REGRESSION_ROW_LOSSES["absolute_error"](y, y_pred)
 
+    constant = predictions.constant.scaled(unit)
+
     def from_mean(weight: Vector) -> Vector:
-        return np.asarray((y - np.average(y, weights=weight)) ** 2)
+        return np.asarray((y - constant.least_squares(weight)) ** 2)
 
     def from_median(weight: Vector) -> Vector:
-        return np.asarray(np.abs(y - weighted_quantiles(y, weight, [0.5])[0]))
+        return np.asarray(np.abs(y - constant.least_absolute(weight)))
 
     return [
         _Root("rmse", "RMSE", squared, from_mean, unit),
@@ -305,7 +308,7 @@ def _deviances(predictions: Predictions) -> list[Metric]:
     y, own = predictions.y, unit_deviance(predictions.y, predictions.y_pred, power)
 
     def from_mean(weight: Vector) -> Vector:
-        return unit_deviance(y, np.average(y, weights=weight), power)
+        return unit_deviance(y, predictions.constant.least_deviance(weight, power), power)
 
     return [
         _Deviance(f"{name}_deviance", f"{label} deviance", own, from_mean),

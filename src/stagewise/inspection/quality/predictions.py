@@ -15,11 +15,13 @@ import numpy.typing as npt
 from stagewise.data import check_weight, read_labels, read_target
 from stagewise.display import Displayed, Summary
 from stagewise.errors import InvalidParameterError
+from stagewise.estimators.bases.model_access import fit_loss, read_row_offset
+from stagewise.inspection.quality.constants import ConstantPredictions, OffsetRows
 from stagewise.losses import REGRESSION_LOSSES, Loss
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
-__all__ = ["Predictions", "deviance_power", "known_codes"]
+__all__ = ["Predictions", "deviance_power", "known_codes", "offsets_of"]
 
 Vector = npt.NDArray[np.float64]
 MOST_SHOWN = 8
@@ -44,6 +46,8 @@ class Predictions(Displayed):
     deviance_power : float or None
         The power of the deviance that the model was fitted by: 1 for the Poisson loss, 2 for the
         gamma loss, between them for Tweedie's; None: by another loss.
+    offsets : OffsetRows or None
+        The offsets of the rows, to which the best constant is added; None: they have none.
     """
 
     task: Literal["regression", "classification"]
@@ -52,6 +56,7 @@ class Predictions(Displayed):
     classes: tuple[Any, ...] | None
     weight: Vector
     deviance_power: float | None = None
+    offsets: OffsetRows | None = None
 
     def _summary(self) -> Summary:
         facts: dict[str, Any] = {"rows": len(self.y), "sum of weights": float(self.weight.sum())}
@@ -107,9 +112,16 @@ class Predictions(Displayed):
                     f"This {name} has {len(y_pred)} targets, and the quality is that of one. Pass "
                     "the predictions of one target: Predictions.from_arrays(y, y_pred, classes)."
                 )
-            return cls.from_arrays(y, y_pred, estimator.classes_, sample_weight, caller=name)
-        y_pred, power = estimator.predict(X, **given), deviance_power(estimator)
-        return cls.from_arrays(y, y_pred, None, sample_weight, caller=name, deviance_power=power)
+            classes, power = estimator.classes_, None
+        else:
+            y_pred = estimator.predict(X, **given)
+            classes, power = None, deviance_power(estimator)
+        return cls.from_arrays(
+            *(y, y_pred, classes, sample_weight),
+            caller=name,
+            deviance_power=power,
+            offsets=offsets_of(estimator, X, len(y_pred), offset, exposure),
+        )
 
     @classmethod
     def from_arrays(
@@ -121,6 +133,7 @@ class Predictions(Displayed):
         *,
         caller: str = "estimator",
         deviance_power: float | None = None,
+        offsets: OffsetRows | None = None,
     ) -> Predictions:
         """Use predictions that already exist, such as `oob_prediction_`.
 
@@ -138,6 +151,8 @@ class Predictions(Displayed):
             The name of the estimator, for messages.
         deviance_power : float or None
             As of `Predictions`, for a regression.
+        offsets : OffsetRows or None
+            As of `Predictions`.
         """
         predicted = np.asarray(y_pred, dtype=np.float64)
         n_rows = len(predicted)
@@ -154,7 +169,8 @@ class Predictions(Displayed):
         if classes is not None:
             labels = np.asarray(classes)
             codes = known_codes(y, n_rows, labels, caller)
-            return cls("classification", codes, predicted, tuple(labels.tolist()), weight)
+            own = tuple(labels.tolist()), weight
+            return cls("classification", codes, predicted, *own, offsets=offsets)
         if predicted.ndim > 1 and predicted.shape[1] > 1:
             raise ValueError(
                 f"This {caller} predicts {predicted.shape[1]} targets, and this function evaluates "
@@ -162,7 +178,12 @@ class Predictions(Displayed):
             )
         predicted = predicted.reshape(n_rows)
         known = read_target(y, n_rows, caller=caller)
-        return cls("regression", known, predicted, None, weight, deviance_power)
+        return cls("regression", known, predicted, None, weight, deviance_power, offsets)
+
+    @property
+    def constant(self) -> ConstantPredictions:
+        """The best constant predictions of these rows."""
+        return ConstantPredictions(self.y, self.offsets)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -174,7 +195,9 @@ class Predictions(Displayed):
         kept = self.weight > 0
         if kept.all():
             return self
-        return replace(self, y=self.y[kept], y_pred=self.y_pred[kept], weight=self.weight[kept])
+        offsets = None if self.offsets is None else self.offsets[kept]
+        y, y_pred, weight = self.y[kept], self.y_pred[kept], self.weight[kept]
+        return replace(self, y=y, y_pred=y_pred, weight=weight, offsets=offsets)
 
     def require(self, task: str, caller: str) -> None:
         """Raise if the predictions are for the other task."""
@@ -222,6 +245,17 @@ def deviance_power(estimator: Any) -> float | None:
         loss = None if kind is None else kind()
     own = isinstance(loss, Loss) and loss.name in REGRESSION_LOSSES
     return getattr(loss, "power", None) if own else None
+
+
+def offsets_of(
+    estimator: Any, X: Any, n_rows: int, offset: Any = None, exposure: Any = None
+) -> OffsetRows | None:
+    """Return the offsets of rows that are passed, or that a model reads from X; None: all are 0."""
+    model = getattr(estimator, "model_", None)
+    if model is None or not hasattr(model, "row_offset"):  # linear models and other libraries
+        return None
+    added = read_row_offset(estimator, X, n_rows, offset, exposure)
+    return None if added is None else OffsetRows(fit_loss(estimator), added * model.scale)
 
 
 def known_codes(
