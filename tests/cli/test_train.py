@@ -313,3 +313,16 @@ def test_train_and_show_print_the_automatic_learning_rate(run, tmp_path):
         "'auto'",
         "got 'often'",
     )
+
+
+def test_show_prints_the_loss_of_the_round_that_is_kept(run, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    model = stagewise.GradientBoostingRegressor(n_estimators=100, early_stopping=True)
+    model.fit(X, X[:, 0] + rng.normal(size=300)).save(tmp_path / "m.stgw")
+    assert len(model.validation_loss_) > model.n_iter_
+    _, shown, _ = run("show", tmp_path / "m.stgw")
+    kept, last = (f"{model.validation_loss_[m]:.6g}" for m in (model.n_iter_ - 1, -1))
+    line = next(line for line in shown.splitlines() if "validation loss" in line)
+    assert kept in line
+    assert last not in line

@@ -24,7 +24,7 @@ from stagewise.inspection import importance, permutation_importance
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_has_importances(name):
     model = fitted(name)
-    found = importance(model)
+    found = importance(model, "squared_improvement")
     assert found.features == ("a", "b", "c", "d")
     assert found.value.max() == pytest.approx(100)
     assert found.table()[0]["feature"] in ("a", "c", "d")
@@ -32,14 +32,14 @@ def test_every_model_has_importances(name):
     assert (found.by_output is None) == (outputs == 1)
     if outputs > 1:
         assert found.by_output.max(axis=1) == pytest.approx(100)
-    np.testing.assert_allclose(importance(model, "gain").value, model.feature_importances_)
+    np.testing.assert_allclose(importance(model).value, model.feature_importances_)
 
 
 @pytest.mark.parametrize("name", ["three classes", "two targets", "AdaBoost of three"])
 def test_the_squared_improvement_equals_friedmans(name):
     ensemble = fitted(name).model_.ensemble
     own = np.stack([improvements(ensemble, k) for k in range(ensemble.n_outputs)])
-    found = importance(fitted(name))
+    found = importance(fitted(name), "squared_improvement")
     for k, total in enumerate(own):
         root = np.sqrt(total / ensemble.n_rounds)
         np.testing.assert_allclose(found.by_output[k], 100 * root / root.max())
@@ -267,7 +267,7 @@ def test_importance_plots():
 
 @pytest.mark.parametrize("name", ["three classes", "two targets", "AdaBoost of three"])
 def test_the_raw_importance_is_the_mean_of_those_of_the_outputs(name):
-    found = importance(fitted(name))
+    found = importance(fitted(name), "squared_improvement")
     np.testing.assert_allclose(found.raw, found.raw_by_output.mean(axis=0))
     np.testing.assert_allclose(found.value, 100 * np.sqrt(found.raw / found.raw.max()))
     if name == "three classes":  # each is scaled by itself, so the scaled numbers are not means
@@ -295,4 +295,6 @@ def test_twice_the_raw_importance_is_the_improvement_of_the_squared_error(unit):
         both, means = [left.sum(), (~left).sum()], [residual[s].mean() for s in (left, ~left)]
         total[column] += both[0] * both[1] / sum(both) * (means[0] - means[1]) ** 2
         residual = residual - 0.5 * np.where(left, *means)
-    np.testing.assert_allclose(2 * importance(model).raw, total / 2, rtol=1e-5)
+    np.testing.assert_allclose(
+        2 * importance(model, "squared_improvement").raw, total / 2, rtol=1e-5
+    )

@@ -86,8 +86,8 @@ def test_several_kinds_are_one_tidy_table():
     np.testing.assert_array_equal(hi[["a", "b", "c", "d"]], own)
     assert table[table.kind == "gain"].error.isna().all()
     assert [row["kind"] for row in importance_table(fitted("a number"))][::4] == [
-        "squared_improvement",
         "gain",
+        "squared_improvement",
         "splits",
         "cover",
     ]

@@ -112,7 +112,7 @@ def test_rankings_equal_those_of_feature_importance(facts):
     by_kind = {one.kind: one for one in facts("number").importance}
     assert set(by_kind) >= {"squared_improvement", "gain", "splits", "cover", "shap", "permutation"}
     found = by_kind["squared_improvement"]
-    expected = importance(model)
+    expected = importance(model, "squared_improvement")
     np.testing.assert_array_equal(found.value, expected.value[expected.order])
     assert found.value[0] == 100.0
 

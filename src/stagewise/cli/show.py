@@ -61,7 +61,7 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     for name in ("train loss", "validation loss"):
         losses = facts[name.replace(" ", "_")]
         if losses:
-            head[name] = f"{format_value(losses[0])} → {format_value(losses[-1])}"
+            head[name] = _loss_range(losses, facts["rounds"])
     head["fingerprint"] = facts["fingerprint"]
     head["file size"] = f"{facts['bytes']:,} bytes"
     screen.pairs(str(args.model), head)
@@ -74,6 +74,13 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
         screen.line(f"  {amount(used, 'feature')} of {facts['features']:,} used")
     screen.line()
     screen.pairs("Parameters", facts["parameters"])
+
+
+def _loss_range(losses: list[float], n_rounds: int) -> str:
+    """Return the first loss, that of the last round that is kept, and the smallest one."""
+    first, kept, best = losses[0], losses[:n_rounds][-1], min(losses)
+    shown = f"{format_value(first)} → {format_value(kept)}"
+    return shown if best == kept else f"{shown} (smallest {format_value(best)})"
 
 
 def describe(estimator: Any, path: Path) -> dict[str, Any]:

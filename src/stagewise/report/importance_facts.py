@@ -91,7 +91,7 @@ def importance_facts(
     """
     estimator = fitted.estimator
     every = list(range(len(fitted.names)))
-    found = {kind: (importance(estimator, kind), every) for kind in ("squared_improvement", "gain")}
+    found = {kind: (importance(estimator, kind), every) for kind in ("gain", "squared_improvement")}
     if shap is not None:
         found["shap"] = shap_importance(shap, np.ones(len(shap.values))), every
     drawn = sample_rows(weight, row_budget(fitted).limit(ROWS_OF_PERMUTATION, 200), seed)

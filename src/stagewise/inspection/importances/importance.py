@@ -33,7 +33,7 @@ CONFIDENCE_LEVEL = 0.95
 @suggests_arguments
 def importance(
     estimator: Any,
-    kind: str = "squared_improvement",
+    kind: str = "gain",
     *,
     X: Any = None,
     y: Any = None,
@@ -50,12 +50,12 @@ def importance(
     kind : str
         Computed from the splits of the trees:
 
+        - "gain": the share of the total gain of all splits, as `feature_importances_`.
         - "squared_improvement": I_j = √( (1/M) Σ_m Σ_{splits of T_m on j} i² ), the largest being
           100 (Friedman 2001, eqs. 44 and 45). i² is the gain of a split: for trees of
           gradients half the improvement of the squared error of -g/h with weights h, less
           penalties. For K classes or targets there is an I_jk of the trees of each, and I_j²
           is their mean square (Hastie, Tibshirani & Friedman 2009, eqs. 10.45 and 10.46).
-        - "gain": the share of the total gain of all splits, as `feature_importances_`.
         - "splits": the number of splits on the feature.
         - "cover": the share of the total weight of the training rows that pass through its splits.
 
@@ -106,7 +106,7 @@ def importance(
 @suggests_arguments
 def importance_table(
     estimator: Any,
-    kinds: Sequence[str] = ("squared_improvement", "gain", "splits", "cover"),
+    kinds: Sequence[str] = ("gain", "squared_improvement", "splits", "cover"),
     *,
     X: Any = None,
     y: Any = None,
