@@ -297,5 +297,3 @@ def test_twice_the_raw_importance_is_the_improvement_of_the_squared_error(unit):
         residual = residual - 0.5 * np.where(left, *means)
     found = importance(model, "squared_improvement").raw
     np.testing.assert_allclose(2 * found, total / 2, rtol=1e-5)
-        2 * importance(model, "squared_improvement").raw, total / 2, rtol=1e-5
-    )
