@@ -342,3 +342,100 @@ def test_a_refitted_model_has_no_history_of_the_fit():
     again = model.refit(X, y)
     assert not hasattr(again, "evals_result_")
     assert not hasattr(again, "best_score_")
+
+
+CONTINUED = {
+    "learning rate": {"learning_rate": 0.05},
+    "penalties": {"l1_regularization": 40.0, "l2_regularization": 50.0},
+    "steps": {"max_step": 10.0},
+    "paths": {"path_smoothing": 9.0},
+    "response": {"response": "gradient"},
+}
+
+
+@pytest.mark.parametrize("changed", CONTINUED.values(), ids=CONTINUED)
+def test_rounds_of_a_continued_model_keep_the_parameters_of_their_fit(changed, table, tmp_path):
+    model = quick(Regressor, **ALL, n_estimators=4, learning_rate=0.5, warm_start=True)
+    model.fit(table.X, table.number)
+    model.set_params(n_estimators=7, **changed).fit(table.X, table.number)
+    again = model.refit(table.X, table.number, decay=0.0)
+    np.testing.assert_allclose(again.predict(table.X), model.predict(table.X), rtol=2e-6)
+    model.save(tmp_path / "m.stgw")
+    loaded = stagewise.load(tmp_path / "m.stgw").refit(table.X, table.number, decay=0.0)
+    np.testing.assert_array_equal(loaded.predict(table.X), again.predict(table.X))
+
+
+def test_a_loaded_model_that_is_continued_keeps_the_parameters_of_its_rounds(table, tmp_path):
+    quick(Regressor, **ALL, n_estimators=4, learning_rate=0.5, warm_start=True).fit(
+        table.X, table.number
+    ).save(tmp_path / "m.stgw")
+    model = stagewise.load(tmp_path / "m.stgw")
+    model.set_params(n_estimators=7, learning_rate=0.05).fit(table.X, table.number)
+    again = model.refit(table.X, table.number, decay=0.0)
+    np.testing.assert_allclose(again.predict(table.X), model.predict(table.X), rtol=2e-6)
+
+
+def test_a_model_with_dropout_in_some_rounds_is_refused(table):
+    model = quick(Regressor, **ALL, n_estimators=3, dropout="dart", warm_start=True)
+    model.fit(table.X, table.number)
+    model.set_params(n_estimators=5, dropout=None).fit(table.X, table.number)
+    with pytest.raises(InvalidParameterError, match="rounds that were dropped"):
+        model.refit(table.X, table.number)
+
+
+@pytest.mark.parametrize("leaves", ["constant", "vector"])
+def test_a_class_without_rows_follows_the_formula(leaves, table, new):
+    """Its probability before the first round stays; its gradients are p_k in every row."""
+    model = quick(Classifier, **ALL, leaves=leaves, n_estimators=1, learning_rate=0.3)
+    model.set_params(l2_regularization=2.0).fit(table.X, table.many)
+    rows = new.many != 1
+    X, y = new.X[rows], new.many[rows]
+    again = model.refit(X, y, decay=0.6)
+    old = model.model_.ensemble.base
+    p = np.exp(old) / np.exp(old).sum()
+    share = np.bincount(y, minlength=len(old)) / len(y) * (1 - p[1])
+    share[1] = p[1]
+    logs = np.log(share) - np.log(share).mean()
+    np.testing.assert_allclose(again.model_.ensemble.base, 0.6 * old + 0.4 * logs, rtol=1e-9)
+    base = again.model_.ensemble.base
+    p = np.exp(base) / np.exp(base).sum()
+    leaf = model.apply(X).reshape(len(X), -1)[:, 0 if leaves == "vector" else 1]
+    number = 0 if leaves == "vector" else 1
+    trees = [m.model_.ensemble.trees[number] for m in (model, again)]
+    before, after = (t.value.reshape(len(t.feature), -1)[:, 1 - number] for t in trees)
+    n = np.bincount(leaf, minlength=len(before))
+    newton = -n * p[1] / (n * p[1] * (1 - p[1]) + 2.0)
+    reached = n > 0
+    expected = 0.6 * before + 0.4 * 0.3 * newton
+    np.testing.assert_allclose(after[reached], expected[reached], rtol=1e-5)
+
+
+@pytest.mark.parametrize("target", ["two", "many"])
+def test_rows_of_one_class_move_no_other_class_by_the_constant(target, table):
+    y = getattr(table, target)
+    model = quick(Classifier, **ALL, learning_rate=1e-12, n_estimators=1).fit(table.X, y)
+    again = model.refit(table.X[y == 1], y[y == 1], decay=0.0)
+    np.testing.assert_allclose(
+        again.predict_proba(table.X), model.predict_proba(table.X), rtol=1e-9
+    )
+
+
+def test_an_absent_class_with_an_offset_keeps_its_probability(table):
+    y, offset = table.many, np.zeros((500, 5))
+    offset[:, 0] = np.arange(500) % 2
+    model = quick(Classifier, **ALL, learning_rate=1e-12, n_estimators=1)
+    model.fit(table.X, y, offset=offset)
+    rows = y != 2
+    again = model.refit(table.X[rows], y[rows], decay=0.0, offset=offset[rows])
+    found = [m.predict_proba(table.X[:1], offset=np.zeros((1, 5)))[0, 2] for m in (model, again)]
+    assert np.isfinite(found).all()
+    assert found[1] == pytest.approx(found[0], rel=0.3)
+
+
+@pytest.mark.parametrize("kind", [DecisionTreeRegressor, RandomForestRegressor])
+def test_negative_counts_are_refused_as_by_fit(kind, table):
+    model = kind(criterion="poisson", max_leaf_nodes=4).fit(table.X, table.number)
+    bad = table.number.copy()
+    bad[7] = -1.5
+    with pytest.raises(ValueError, match=r"not negative, but y of refit holds -1.5 at row 7"):
+        model.refit(table.X, bad)

@@ -29,10 +29,12 @@ from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.results import RoundChoice
 from stagewise.training.specs import FitContext, HoldOutSpec, StoppingSpec
 from stagewise.training.target_encoder import few_cuts
+from stagewise.validation.messages import short_repr
 
 __all__ = [
     "Encode",
     "Scale",
+    "check_counts",
     "check_targets",
     "choose_rounds",
     "encode_bins",
@@ -153,6 +155,24 @@ def exact_scale(loss: Loss, train: RowSet, criterion: str, previous: Model | Non
         return replace(TargetScales.none(k), shared=True) if several else TargetScale(0.0, 1.0)
     learn = TargetScales.learn_exact if several else TargetScale.learn_exact
     return learn(train.y, train.weight)
+
+
+def check_counts(y: npt.NDArray[Any], name: str) -> None:
+    """Raise ValueError unless targets of criterion="poisson" are not negative.
+
+    In the rows of a fit, `name` "y", each target must have a value above 0, too.
+    """
+    if (y < 0).any():
+        row = int(np.argmax((y < 0).reshape(len(y), -1).any(axis=1)))
+        raise ValueError(
+            f"criterion='poisson' needs targets that are not negative, but {name} holds "
+            f"{short_repr(y[row].tolist())} at row {row}. Set criterion='squared_error'."
+        )
+    if name == "y" and not (y.sum(axis=0) > 0).all():
+        raise ValueError(
+            "criterion='poisson' needs a target above 0, but all are 0. Set "
+            "criterion='squared_error'."
+        )
 
 
 def scale_target(loss: Loss, scale: Scale, y: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -6,7 +6,7 @@ of a forest do not depend on each other. This module must not grow trees or read
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,11 +18,11 @@ from stagewise.boosting import responses
 from stagewise.boosting.recipe import Recipe
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import BoundLoss, Loss
-from stagewise.losses.base import repeat_score
+from stagewise.losses.base import repeat_score, squeeze_outputs
 from stagewise.model.ensemble import Ensemble
 from stagewise.trees.tree import Tree
 
-__all__ = ["RefitRows", "refit_average", "refit_sum"]
+__all__ = ["FitRounds", "RefitRows", "refit_average", "refit_sum"]
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -45,12 +45,15 @@ class RefitRows:
         The features.
     offset : float64 array of shape (n_rows, n_outputs), or None
         Scores of the rows that the model does not fit; None: they are 0, or part of the targets.
+    n_classes : int
+        The number of classes of the model, of which y has codes; 0: y has numbers.
     """
 
     y: npt.NDArray[Any]
     weight: Vector
     columns: Any
     offset: Matrix | None = None
+    n_classes: int = 0
 
     def leaves(
         self, ensemble: Ensemble, workers: Workers
@@ -64,13 +67,33 @@ class RefitRows:
             yield from zip(part.trees, out.T, strict=True)
 
 
+@dataclass(frozen=True)
+class FitRounds:
+    """How the rounds of one fit get their leaf values; warm_start appends those of another fit.
+
+    Attributes
+    ----------
+    n_rounds : int
+        The number of rounds.
+    recipe : Recipe
+        The response, the step and the learning rate; without dropout and correction.
+    rules : tuple of HistogramTree
+        The rules of the trees, which rounds use in turn, in the units of the scores.
+    max_step : float
+        The largest quantile of residuals that a leaf may have; 0: no limit.
+    """
+
+    n_rounds: int
+    recipe: Recipe
+    rules: tuple[HistogramTree, ...]
+    max_step: float
+
+
 def refit_sum(
     ensemble: Ensemble,
     rows: RefitRows,
     loss: Loss,
-    recipe: Recipe,
-    rules: tuple[HistogramTree, ...],
-    max_step: float,
+    fits: Sequence[FitRounds],
     decay: float,
     workers: Workers,
 ) -> tuple[Ensemble, list[float]]:
@@ -79,8 +102,8 @@ def refit_sum(
         v_j = decay · v_j + (1 - decay) · ν · w_j
 
     w_j is the value that the recipe gives leaf j for these rows, at the scores after the rounds
-    before. The best constant is averaged in the same way, unless the recipe sets it. A leaf that no
-    row reaches keeps its value.
+    before, and ν the learning rate of the round. The best constant is averaged in the same way,
+    unless the recipe sets it. A leaf that no row reaches keeps its value.
 
     Parameters
     ----------
@@ -90,21 +113,16 @@ def refit_sum(
         The rows.
     loss : Loss
         The loss, in the units of the scores.
-    recipe : Recipe
-        The response, the step and the learning rate; without dropout and correction.
-    rules : tuple of HistogramTree
-        The rules of the trees, which rounds use in turn, in the units of the scores.
-    max_step : float
-        The largest quantile of residuals that a leaf may have; 0: no limit.
+    fits : sequence of FitRounds
+        The rounds of the first fit, and those of the fits that continued it.
     decay : float
         The share of the old values.
     workers : Workers
         The threads.
     """
     base = ensemble.base
-    if recipe.start is None:
-        best = loss.checked_best_constant(rows.y, rows.weight, rows.offset)
-        base = decay * base + (1.0 - decay) * best
+    if fits[0].recipe.start is None:
+        base = decay * base + (1.0 - decay) * _best_constant(loss, rows, base)
     start = repeat_score(base, len(rows.y))
     score = np.asfortranarray(start if rows.offset is None else start + rows.offset)
     bound = loss.bind(workers, rows.y, rows.weight)
@@ -113,17 +131,36 @@ def refit_sum(
     trees, losses = [], []
     joint = ensemble.outputs_per_tree > 1
     given = rows.leaves(ensemble, workers)
-    for m in range(ensemble.n_rounds):
-        step = _Step(rows, loss, bound, recipe, rules[m % len(rules)], max_step, score)
+    for m, fit in enumerate(own for own in fits for _ in range(own.n_rounds)):
+        step = _Step(
+            rows, loss, bound, fit.recipe, fit.rules[m % len(fit.rules)], fit.max_step, score
+        )
         for turn in range(ensemble.trees_per_round):
             tree, leaf = next(given)
             outputs = range(ensemble.n_outputs) if joint else [turn]
             found = np.stack([step.values(tree, leaf, k) for k in outputs], axis=1)
-            tree = _averaged(tree, leaf, recipe.learning_rate * found, decay, rows.weight)
+            tree = _averaged(tree, leaf, fit.recipe.learning_rate * found, decay, rows.weight)
             score[:, outputs] += tree.value.reshape(len(tree.feature), -1)[leaf]
             trees.append(tree)
         losses.append(bound.evaluate(score) / total)
     return replace(ensemble, base=base, trees=trees), losses
+
+
+def _best_constant(loss: Loss, rows: RefitRows, base: Vector) -> Vector:
+    """Return the best constant of the rows; a class without rows keeps its probability.
+
+    Its best constant would be infinite. It counts as a row without an offset instead, whose weight
+    gives it the probability that it has by `base`, the constant of the model.
+    """
+    y, weight, offset = rows.y, rows.weight, rows.offset
+    absent = np.setdiff1d(np.arange(rows.n_classes), y[weight > 0])
+    if len(absent):
+        share = loss.mean(squeeze_outputs(base[np.newaxis]))[0, absent]
+        own = weight.sum() * share / max(1.0 - share.sum(), share.min())
+        y, weight = np.append(y, absent.astype(y.dtype)), np.append(weight, own)
+        if offset is not None:
+            offset = np.vstack([offset, np.zeros((len(absent), offset.shape[1]))])
+    return loss.checked_best_constant(y, weight, offset)
 
 
 def refit_average(

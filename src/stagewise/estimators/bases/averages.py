@@ -14,8 +14,8 @@ from stagewise.estimators.parameters.tree_needs import check_sparse, reads_spars
 from stagewise.losses import Loss
 from stagewise.model.model import Model
 from stagewise.training.forest_trainer import check_averages
+from stagewise.training.preparation import check_counts
 from stagewise.training.reading.training_data import TrainingData
-from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import all_parameters
 from stagewise.validation.rules import OneOf
 
@@ -96,7 +96,7 @@ class AverageMixin:
             watched = [(own.name, own.rows.y) for own in data.eval_sets]
             held = [] if data.valid is None else [("y_val", data.valid.y)]
             for name, y in [("y", data.train.y), *held, *watched]:
-                _check_counts(y, name)
+                check_counts(y, name)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -141,19 +141,4 @@ def _check_two_classes(classes: npt.NDArray[Any]) -> None:
         raise InvalidParameterError(
             f"monotonic_cst is for the probability of the second of two classes, but y has "
             f"{len(classes)} classes. Set monotonic_cst=None, or fit one class against the others."
-        )
-
-
-def _check_counts(y: npt.NDArray[Any], name: str) -> None:
-    """Raise ValueError unless targets are not negative and each target has one above 0."""
-    if (y < 0).any():
-        row = int(np.argmax((y < 0).reshape(len(y), -1).any(axis=1)))
-        raise ValueError(
-            f"criterion='poisson' needs targets that are not negative, but {name} holds "
-            f"{short_repr(y[row].tolist())} at row {row}. Set criterion='squared_error'."
-        )
-    if name == "y" and not (y.sum(axis=0) > 0).all():
-        raise ValueError(
-            "criterion='poisson' needs a target above 0, but all are 0. Set "
-            "criterion='squared_error'."
         )

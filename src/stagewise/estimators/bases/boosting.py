@@ -27,6 +27,12 @@ from stagewise.estimators.parameters.make_specs import (
     hold_out_spec,
     tree_adapter,
 )
+from stagewise.estimators.parameters.round_parameters import (
+    RoundParameters,
+    append_fit,
+    plain_fits,
+    read_fits,
+)
 from stagewise.estimators.parameters.tree_needs import check_needs, check_sparse, reads_sparse
 from stagewise.estimators.parameters.warm_start import (
     check_continues,
@@ -67,6 +73,8 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
     """Whether the algorithm has no further round, as AdaBoost after a tree without errors."""
     _chosen_by_folds = False
     """Whether folds chose the number of rounds; `validation_loss_` is then theirs."""
+    _fits: tuple[RoundParameters, ...] = ()
+    """The rounds of the first fit, and those of the fits that continued it."""
 
     def _recipe(self) -> Recipe:
         """Return the algorithm; parameters have been checked."""
@@ -210,6 +218,8 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         self, result: FitResult, data: TrainingData, params: dict[str, Any]
     ) -> dict[str, Any]:
         self.learning_rate_ = params["learning_rate"]
+        before = self._fits if params.get("warm_start") else ()
+        self._fits = append_fit(before, self.n_iter_, params)
         self._start = result.start
         if result.start is not None:
             self.init_ = result.start.estimator
@@ -221,8 +231,8 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         if params.get("oob_score"):
             continued = result.rounds_run - len(result.oob_improvement)
             unknown = np.full(continued, np.nan)  # of rounds that were not measured
-            before = getattr(self, "oob_improvement_", unknown)[:continued]
-            self.oob_improvement_ = np.concatenate([before, result.oob_improvement])
+            known = getattr(self, "oob_improvement_", unknown)[:continued]
+            self.oob_improvement_ = np.concatenate([known, result.oob_improvement])
         else:
             self.__dict__.pop("oob_improvement_", None)
         facts: dict[str, Any] = {"learning_rate": params["learning_rate"]}
@@ -256,6 +266,12 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         # Files of versions without "auto" have no learning rate besides the parameter.
         rate = notes.get("learning_rate", params.get("learning_rate", RATE))
         estimator.learning_rate_ = RATE if rate == "auto" else rate
+        n_rounds, own = estimator.n_iter_, {**params, "learning_rate": estimator.learning_rate_}
+        estimator._fits = (  # noqa: SLF001
+            read_fits(notes["round_parameters"], cls.__name__, n_rounds)
+            if "round_parameters" in notes
+            else append_fit((), n_rounds, own)
+        )
         if "data" in notes:
             estimator._facts = DataFacts(**notes["data"])  # noqa: SLF001
         estimator._chosen_by_folds = bool(notes.get("chosen_by_folds", False))  # noqa: SLF001
@@ -264,6 +280,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
 
     def _notes(self) -> dict[str, Any]:
         notes = {**super()._notes(), "learning_rate": self.learning_rate_}
+        notes["round_parameters"] = plain_fits(self._fits)
         if hasattr(self, "_facts") and getattr(self, "n_estimators", None) == "auto":
             notes["data"] = asdict(self._facts)
         if self._chosen_by_folds:

@@ -13,11 +13,12 @@ from stagewise.data import TargetScale, TargetScales
 from stagewise.data.bins import core_columns
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.model_access import fit_loss, fit_spec, is_average
+from stagewise.estimators.parameters.round_parameters import RoundParameters
 from stagewise.model.model import Model
 from stagewise.training.adapters.tree_adapter import TreeAdapter
-from stagewise.training.preparation import scale_target
+from stagewise.training.preparation import check_counts, scale_target
 from stagewise.training.reading.class_weights import class_weighted
-from stagewise.training.refit import RefitRows, refit_average, refit_sum
+from stagewise.training.refit import FitRounds, RefitRows, refit_average, refit_sum
 from stagewise.training.specs import BoostingSpec
 from stagewise.validation.arguments import check_argument
 from stagewise.validation.rules import Number
@@ -47,8 +48,9 @@ def refit_estimator(
     """Return a copy of a fitted estimator with new leaf values; see `TreeAttributes.refit`."""
     model: Model = estimator._fitted()  # noqa: SLF001
     share = float(check_argument("decay", Number(0.0, 1.0), decay))
-    spec = fit_spec(estimator)
-    _check_trees(estimator, model, spec)
+    fits = _specs_by_fit(estimator, model)
+    for _, spec in fits:
+        _check_trees(estimator, model, spec)
     columns = core_columns(estimator._match(model, X))  # noqa: SLF001
     if columns.n_rows == 0:
         raise ValueError("X of refit has no rows.")
@@ -57,22 +59,29 @@ def refit_estimator(
     scale = _scale(model)
     loss = fit_loss(estimator).in_units(scale.unit)
     loss.check(codes)
+    if getattr(estimator, "criterion", "") == "poisson":
+        check_counts(codes, "y of refit")
     workers = make_workers(estimator.n_jobs)
     given = estimator._offset_score(model, X, columns.n_rows, offset, exposure)  # noqa: SLF001
     targets = scale_target(loss, scale, codes)
     if given is not None and loss.degree is not None:  # the offset of a loss of y - F
         targets, given = targets - given.reshape(targets.shape), None
-    rows = RefitRows(targets, weight, columns, given)
+    n_classes = 0 if model.classes is None else len(model.classes)
+    rows = RefitRows(targets, weight, columns, given, n_classes)
     losses: list[float] = []
     if is_average(estimator):
         ensemble = refit_average(model.ensemble, rows, loss, share, workers)
     else:
-        recipe = replace(spec.recipe, learning_rate=estimator.learning_rate_)
-        rules = spec.learner.learner(model.features, loss, scale.unit, ()).rules
-        limit = spec.learner.max_step(scale)
-        ensemble, losses = refit_sum(
-            model.ensemble, rows, loss, recipe, rules, limit, share, workers
-        )
+        rounds = [
+            FitRounds(
+                n,
+                spec.recipe,
+                spec.learner.learner(model.features, loss, scale.unit, ()).rules,
+                spec.learner.max_step(scale),
+            )
+            for n, spec in fits
+        ]
+        ensemble, losses = refit_sum(model.ensemble, rows, loss, rounds, share, workers)
     if not all(np.isfinite(tree.value).all() for tree in ensemble.trees):
         raise ValueError(
             "The leaf values of refit are not finite: y or the offset is too large beside the "
@@ -91,6 +100,17 @@ def refit_estimator(
         )
     )
     return again
+
+
+def _specs_by_fit(estimator: Any, model: Any) -> list[tuple[int, Any]]:
+    """Return the number of rounds and the specification of every fit; warm_start adds fits."""
+    fits = getattr(estimator, "_fits", ()) or (RoundParameters(model.ensemble.n_rounds, {}),)
+    specs = []
+    for fit in fits:
+        one = copy.copy(estimator)
+        vars(one).update(fit.params)
+        specs.append((fit.n_rounds, fit_spec(one)))
+    return specs
 
 
 def _check_trees(estimator: Any, model: Any, spec: Any) -> None:

@@ -93,7 +93,8 @@ class TreeAttributes:
         is the best constant. For forests and trees, new is the mean (or median) of the rows of the
         leaf. A leaf that no row reaches keeps its value; so do the gains, the weights of nodes,
         bins, categories and target encodings. All rows are used: nothing is sampled or held out. ν
-        is the learning rate of the last fit: refit no model that was continued with another one.
+        is the learning rate of the round, also after `warm_start` with another one. A class of the
+        model may have no rows: it keeps its probability before the first round.
 
         Parameters
         ----------
