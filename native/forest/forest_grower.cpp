@@ -85,12 +85,34 @@ void keep_bounds(const Grower& grower, Tree* tree) {
     }
 }
 
+// Packed gradients have 31 bits for the sum of all weights (fixed_point.hpp), so that rows of small
+// weight would count as absent.
+bool exceed_packing(std::span<const double> weight) {
+  constexpr double kLargestRatio = 268435456.0;  // 2^28: the smallest weight has three bits
+  double total = 0.0, least = std::numeric_limits<double>::infinity();
+  for (const double w : weight) {
+    total += w;
+    if (w > 0.0) least = std::min(least, w);
+  }
+  return total > kLargestRatio * least;
+}
+
+bool needs_impurity(const ForestInput& input) {
+  const TreeRules& rules = input.rules;
+  if (input.target.outputs > 1 || rules.poisson || !rules.constraints.monotone.empty()) return true;
+  return !rules.medians && !input.bins.sparse() && rules.forced_splits.empty() &&
+         rules.proposal.kind == Proposal::Kind::all && exceed_packing(input.weight);
+}
+
 }  // namespace
+
+ForestGrower::ForestGrower(ForestInput input)
+    : input_(std::move(input)), by_impurity_(needs_impurity(input_)) {}
 
 TreeTarget ForestGrower::tree_target() const {
   const ImpurityTarget& target = input_.target;
   if (input_.rules.medians) return AbsoluteErrorTarget{target.y};
-  if (by_impurity()) return target;
+  if (by_impurity_) return target;
   if (has_classes()) return ClassTarget{target.class_of, target.n_classes[0]};
   return GradientTarget{};
 }
@@ -171,7 +193,7 @@ ForestTree ForestGrower::grow_one(Workers& team, Workspace* workspace, uint64_t 
   const TreeRules rules = rules_for(workspace->weight);
   Grower grower({team, input_.kernels, input_.bins, workspace->weight, rules, tree_target()});
   ForestTree tree;
-  if (rules.medians || by_impurity()) {
+  if (rules.medians || by_impurity_) {
     tree.tree = grower.grow(bag.rows, seed, number);
   } else {
     fill(team, workspace);

@@ -40,7 +40,7 @@ struct ForestInput {
 
 class ForestGrower {
  public:
-  explicit ForestGrower(ForestInput input) : input_(std::move(input)) {}
+  explicit ForestGrower(ForestInput input);
 
   // The trees first, first + 1, ..., first + n - 1.
   std::vector<ForestTree> grow(uint64_t seed, uint64_t first, size_t n, bool list_oob);
@@ -67,14 +67,10 @@ class ForestGrower {
   bool of_two_classes() const {
     return input_.target.outputs == 1 && has_classes() && input_.target.n_classes[0] == 2;
   }
-  // Whether splits are those of an ImpurityFinder, which needs no gradients.
-  bool by_impurity() const {
-    return input_.target.outputs > 1 || input_.rules.poisson ||
-           !input_.rules.constraints.monotone.empty();
-  }
   TreeTarget tree_target() const;
 
   const ForestInput input_;
+  const bool by_impurity_;  // splits are those of an ImpurityFinder, which needs no gradients
 };
 
 }  // namespace stagewise

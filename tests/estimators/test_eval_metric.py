@@ -48,6 +48,37 @@ def numbers():
 # ---- the metrics --------------------------------------------------------------------------------
 
 
+HUGE_METRICS = {
+    "rmse": (sk.root_mean_squared_error, 1.0),
+    "mae": (sk.mean_absolute_error, 1.0),
+    "r2": (sk.r2_score, 0.0),
+    "d2_absolute_error": (sk.d2_absolute_error_score, 0.0),
+    "poisson_deviance": (sk.mean_poisson_deviance, 1.0),
+    "gamma_deviance": (sk.mean_gamma_deviance, 0.0),
+    "tweedie_deviance": (partial(sk.mean_tweedie_deviance, power=1.5), 0.5),
+    "d2_poisson_deviance": (partial(sk.d2_tweedie_score, power=1), 0.0),
+    "d2_gamma_deviance": (partial(sk.d2_tweedie_score, power=2), 0.0),
+    "d2_tweedie_deviance": (partial(sk.d2_tweedie_score, power=1.5), 0.0),
+}
+
+
+@pytest.mark.parametrize("exponent", [1023, 1022, 990, -1000])
+@pytest.mark.parametrize("name", HUGE_METRICS)
+def test_metrics_of_numbers_do_not_overflow(name, exponent):
+    """Each is homogeneous: scikit-learn's value of y / c, times a power of c."""
+    expected, degree = HUGE_METRICS[name]
+    rng = np.random.default_rng(3)
+    y, p = rng.uniform(0.5, 1.9, 30), rng.uniform(0.5, 1.9, 30)
+    weight = rng.uniform(0.5, 2.0, 30)
+    if "deviance" not in name:  # differences are twice as large as y
+        y, p = y * np.where(np.arange(30) % 2, 1, -1) * 0.5, p * np.where(np.arange(30) % 2, -1, 1)
+        p[1:] *= 0.01
+    metric = METRICS[name].bind(FitFacts(None, "tweedie", 1.5))
+    found = metric.value(np.ldexp(y, exponent), np.ldexp(p, exponent), weight)
+    whole = expected(y, p, sample_weight=weight) * 2.0 ** (degree * exponent)
+    assert found == pytest.approx(whole, rel=1e-12)
+
+
 def slow(name, y, p, w):
     """Return a metric of classes by scikit-learn's functions."""
     k, chosen = p.shape[1], p.argmax(axis=1)

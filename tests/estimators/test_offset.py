@@ -422,3 +422,11 @@ def test_models_without_an_offset_refuse_it(model: Any) -> None:
 def test_other_models_have_no_such_argument(kind: Any) -> None:
     with pytest.raises(TypeError, match="offset"):
         kind().fit(FEATURES, Y, offset=OFFSET)
+
+
+@pytest.mark.parametrize(
+    "table", [X[["years"]], X[["years"]].to_dict("records")], ids=["frame", ""]
+)
+def test_a_table_without_a_column_besides_the_exposure_is_an_error(table):
+    with pytest.raises(ValueError, match=r"X has no features: its only column 'years' is .*Add a"):
+        counts().fit(table, Y, exposure="years")

@@ -174,3 +174,21 @@ def test_vector_leaves_of_boosting_are_not_changed(table):
     X, y = table
     model = GradientBoostingRegressor(n_estimators=3, leaves="vector").fit(X, y)
     assert model.predict(X).shape == y.shape
+
+
+@pytest.mark.parametrize("exponent", [-1000, -410, 410, 900, 1010])
+@pytest.mark.parametrize("targets", [1, 2])
+@pytest.mark.parametrize("kind", [DecisionTreeRegressor, RandomForestRegressor])
+def test_poisson_trees_of_targets_of_any_magnitude_are_the_same(kind, targets, exponent):
+    rng = np.random.default_rng(4)
+    X = rng.uniform(size=(150, 3))
+    y = rng.poisson(np.where(X[:, :targets] > 0.5, 10.0, 2.0)).astype(float)
+    y = y[:, 0] if targets == 1 else y
+    one, other = (
+        kind(criterion="poisson", min_impurity_decrease=0.01 * unit, random_state=0)
+        for unit in (1.0, 2.0**exponent)
+    )
+    expected = one.fit(X, y).predict(X)
+    found = np.ldexp(other.fit(X, np.ldexp(y, exponent)).predict(X), -exponent)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert len(np.unique(expected)) > 4

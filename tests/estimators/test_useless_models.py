@@ -279,3 +279,17 @@ def test_text_that_is_no_date_does_not_warn(values: list[str]) -> None:
     table = pd.DataFrame({"code": values * 20})
     model = GradientBoostingRegressor(n_estimators=5, categorical_features="text")
     model.fit(table, np.arange(40) % 2)  # warnings are errors in the tests
+
+
+def test_weights_of_very_different_size_are_the_reason_of_a_model_without_a_split() -> None:
+    weight = np.ones(30)
+    weight[4] = 1e12
+    with pytest.warns(UserWarning, match=SAME + r"The largest weight is 1e\+12 times the smallest"):
+        GradientBoostingRegressor(n_estimators=2, min_samples_leaf=1).fit(X, Y, weight)
+
+
+def test_targets_beyond_the_precision_are_the_reason_of_a_poisson_tree_without_a_split() -> None:
+    y = np.round(np.exp(Y))
+    y[3] = 1e20
+    with pytest.warns(UserWarning, match=SAME + r"The largest target is 1e\+20 times the smallest"):
+        DecisionTreeRegressor(criterion="poisson").fit(X, y)

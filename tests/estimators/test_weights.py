@@ -11,9 +11,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn import tree
 
 from estimators.tables import Table, hashed, make_table, quick
-from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    RandomForestRegressor,
+)
 
 
 @dataclass(frozen=True)
@@ -265,3 +272,39 @@ def test_a_class_of_class_weight_zero_is_no_class():
     dropped = quick(GradientBoostingClassifier).fit(table.X[kept], table.many[kept])
     assert without.classes_.tolist() == [0, 1, 2, 4]
     assert without.fingerprint() == dropped.fingerprint()
+
+
+CRITERIA = [
+    (DecisionTreeRegressor, "squared_error"),
+    (DecisionTreeRegressor, "absolute_error"),
+    (DecisionTreeRegressor, "poisson"),
+    (DecisionTreeClassifier, "gini"),
+    (DecisionTreeClassifier, "entropy"),
+]
+
+
+@pytest.mark.parametrize("largest", [1e6, 1e10, 1e12])
+@pytest.mark.parametrize(("kind", "criterion"), CRITERIA)
+def test_a_tree_with_one_huge_weight_is_that_of_scikit_learn(kind, criterion, largest):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(200, 3))
+    y = np.where(X[:, 0] > 0.5, 10.0, 1.0) + rng.uniform(size=200)
+    if kind is DecisionTreeClassifier:
+        y = (y > 5).astype(int) + (X[:, 1] > 0.7)
+    weight = np.ones(200)
+    weight[0] = largest
+    rules = {"criterion": criterion, "max_leaf_nodes": 4}
+    own = kind(**rules).fit(X, y, weight)
+    other = getattr(tree, kind.__name__)(**rules, random_state=0).fit(X, y, weight)
+    np.testing.assert_allclose(own.predict(X), other.predict(X), rtol=1e-9)
+    assert own.get_n_leaves() == 4
+
+
+def test_rows_of_a_forest_count_beside_a_huge_weight():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(200, 3))
+    y = np.where(X[:, 0] > 0.5, 10.0, 1.0)
+    weight = np.ones(200)
+    weight[0] = 1e12
+    model = RandomForestRegressor(n_estimators=30, random_state=0).fit(X, y, weight)
+    assert model.score(X, y) > 0.95

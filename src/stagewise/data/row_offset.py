@@ -100,12 +100,22 @@ def read_column_of(X: Any, column: str, argument: str) -> tuple[Array, Mask | No
 
 
 def without_columns(X: Any, columns: Sequence[str]) -> Any:
-    """Return a table without some of its columns."""
-    if open_records(X) is None:
-        frame = open_frame(X, "fit")
-        assert frame is not None
-        assert frame.names is not None
-        return frame.select([name for name in frame.names if name not in columns]).native()
+    """Return a table without the columns that are offsets; raise ValueError if none is left."""
+    records = open_records(X)
+    frame = open_frame(X, "fit") if records is None else None
+    table = frame or records
+    assert table is not None
+    assert table.names is not None
+    kept = [name for name in table.names if name not in columns]
+    if not kept:
+        names = " and ".join(map(repr, dict.fromkeys(columns)))
+        only = f"column {names} is" if len(set(columns)) == 1 else f"columns {names} are"
+        raise ValueError(
+            f"X has no features: its only {only} the offset or the exposure. Add a column that is "
+            "a feature."
+        )
+    if frame is not None:
+        return frame.select(kept).native()
     rows = [named_values(row) for row in (X if isinstance(X, list) else [X])]
     rest = [{n: v for n, v in row.items() if n not in columns} for row in rows if row is not None]
     return rest if isinstance(X, list) else rest[0]

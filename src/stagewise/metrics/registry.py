@@ -25,6 +25,9 @@ __all__ = ["METRICS", "registered_metric"]
 
 Vector = npt.NDArray[np.float64]
 
+LARGEST_EXPONENT = 1000
+"""Below 2^1000, deviances and sums of a few numbers do not overflow."""
+
 
 def _mean(row_loss: RowLoss) -> Function:
     """Return the mean of a loss of rows."""
@@ -92,14 +95,34 @@ def _by_target(function: Function) -> Function:
     return of
 
 
+def _exponent(*columns: npt.NDArray[Any]) -> int:
+    """Return the least e with |x| < 2^e for all numbers; 0 if all are 0, or one is not finite."""
+    largest = max(float(np.abs(column).max(initial=0.0)) for column in columns)
+    return math.frexp(largest)[1] if largest < math.inf else 0
+
+
+def _in_range(function: Function, degree: float = 1.0) -> Function:
+    """Return a metric of one target, computed where sums of two numbers do not overflow.
+
+    Near the largest float64 the metric of y/c and prediction/c is multiplied by c^degree.
+    """
+
+    def of(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
+        excess = max(_exponent(y, predicted) - LARGEST_EXPONENT, 0)
+        if excess == 0:
+            return function(y, predicted, weight)
+        found = function(np.ldexp(y, -excess), np.ldexp(predicted, -excess), weight)
+        return float(found * 2.0 ** (degree * excess))
+
+    return of
+
+
 @_by_target
+@_in_range
 def _rmse(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
     residual = np.ascontiguousarray(y - predicted)
-    largest = float(np.abs(residual).max(initial=0.0))
-    if not 0.0 < largest < math.inf:
-        return largest
-    unit = math.ldexp(1.0, math.frexp(largest)[1])  # squares neither overflow nor vanish
-    return unit * math.sqrt(mean_rows((residual / unit) ** 2, weight))
+    exponent = _exponent(residual)  # squares neither overflow nor vanish
+    return math.ldexp(math.sqrt(mean_rows(np.ldexp(residual, -exponent) ** 2, weight)), exponent)
 
 
 def _explained(row_loss: RowLoss, centre: Callable[[Vector, Vector | None], float]) -> Function:
@@ -109,7 +132,6 @@ def _explained(row_loss: RowLoss, centre: Callable[[Vector, Vector | None], floa
     """
     of_rows = _mean(row_loss)
 
-    @_by_target
     def of(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
         if len(y) < 2:
             return math.nan
@@ -143,9 +165,9 @@ def _unscaled(function: Function) -> Function:
 
     @_by_target
     def of(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
-        largest = float(np.abs(y).max(initial=0.0))
-        unit = math.ldexp(1.0, math.frexp(largest)[1]) if 0.0 < largest < math.inf else 1.0
-        return function(y / unit, predicted / unit, weight)
+        exponent = -_exponent(y)
+        with np.errstate(over="ignore"):  # a worse value than any float64 is infinite
+            return function(np.ldexp(y, exponent), np.ldexp(predicted, exponent), weight)
 
     return of
 
@@ -170,11 +192,11 @@ def _row_deviance(power: float) -> RowLoss:
 
 
 def _deviance(power: float) -> Function:
-    return _by_target(_mean(_row_deviance(power)))
+    return _by_target(_in_range(_mean(_row_deviance(power)), degree=2.0 - power))
 
 
 def _d2(power: float) -> Function:
-    return _explained(_row_deviance(power), _average)
+    return _by_target(_in_range(_explained(_row_deviance(power), _average), degree=0.0))
 
 
 def _registered(task: str, **functions: tuple[Function, bool]) -> dict[str, Metric]:
@@ -219,11 +241,11 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         **_registered(
             "regression",
             rmse=(_rmse, False),
-            mae=(_by_target(_mean(_ABSOLUTE)), False),
+            mae=(_by_target(_in_range(_mean(_ABSOLUTE))), False),
             r2=(_unscaled(_explained(_SQUARED, _average)), True),
             poisson_deviance=(_deviance(1.0), False),
             gamma_deviance=(_deviance(2.0), False),
-            d2_absolute_error=(_explained(_ABSOLUTE, _median), True),
+            d2_absolute_error=(_unscaled(_explained(_ABSOLUTE, _median)), True),
             d2_poisson_deviance=(_d2(1.0), True),
             d2_gamma_deviance=(_d2(2.0), True),
         ),

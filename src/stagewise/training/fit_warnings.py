@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from stagewise.data import Features
 from stagewise.data.categories.identifiers import looks_like_identifier
 from stagewise.data.reading.text_dates import are_iso_dates, look_like_dates
 from stagewise.errors import ColumnWarning
 from stagewise.model.model import Model
 from stagewise.training.fit_report import counts_by_name
+from stagewise.training.reading.row_set import RowSet
 from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.results import FitResult, TreeResult
 from stagewise.validation.messages import column_label, short_repr, warn_caller
@@ -32,6 +36,8 @@ LIMITS: Mapping[str, Any] = {
     "feature_penalty": None,
 }
 """Parameters that can exclude every split, and values that exclude none."""
+WEIGHT_RATIO, TARGET_RATIO = 1e8, 1e12
+"""Ratios of weights and of targets up to which sums of them have a precision that suffices."""
 SHOWN = 5
 """The columns that a warning lists."""
 
@@ -96,6 +102,8 @@ def _reason(result: FitResult, data: TrainingData, params: Mapping[str, Any]) ->
             f"min_samples_leaf={least:g} needs {2 * least:g} rows for a split, and there are "
             f"{rows:g}: set min_samples_leaf to a smaller number, such as {max(1, rows // 10):g}."
         )
+    if lost := _lost_precision(data, params):
+        return lost
     causes = [
         f"{name}={short_repr(values[name])}"
         for name, neutral in LIMITS.items()
@@ -110,6 +118,30 @@ def _reason(result: FitResult, data: TrainingData, params: Mapping[str, Any]) ->
             f"smaller value, or {check}."
         )
     return f"No split lowers the loss: {check}."
+
+
+def _lost_precision(data: TrainingData, params: Mapping[str, Any]) -> str:
+    """Return why small weights or targets do not count beside the largest; empty: they do."""
+    rows: Any = data.train
+    if not isinstance(rows, RowSet):  # those of a dataset, which are not read again
+        return ""
+    if rows.weight is not None and (ratio := _ratio(rows.weight)) > WEIGHT_RATIO:
+        return (
+            f"The largest weight is {ratio:.2g} times the smallest, so that rows of small weight "
+            f"do not count: keep this ratio below {WEIGHT_RATIO:.0e}."
+        )
+    if params.get("criterion") == "poisson" and (ratio := _ratio(rows.y)) > TARGET_RATIO:
+        return (
+            f"The largest target is {ratio:.2g} times the smallest above 0, beyond the precision "
+            "of a float64, so that small ones count as 0: check the largest ones, or transform y."
+        )
+    return ""
+
+
+def _ratio(values: npt.NDArray[np.float64]) -> float:
+    """Return the ratio of the largest to the smallest positive number; 0 if there is none."""
+    positive = values[values > 0]
+    return float(positive.max() / positive.min()) if len(positive) else 0.0
 
 
 def _fields(learner: Any) -> Mapping[str, Any]:

@@ -191,9 +191,9 @@ def bind_tree(
     scaled target, and half of it for squared error.
     """
     tree = spec.tree
-    squared = loss.degree == 2 and tree.criterion != "poisson"
-    min_gain = tree.min_gain * rows.total_weight * (0.5 if squared else 1.0)
-    for _ in range(loss.degree or 0):  # a power of a huge scale is an OverflowError, this is not
+    degree = 1 if tree.criterion == "poisson" else loss.degree or 0  # of the impurity
+    min_gain = tree.min_gain * rows.total_weight * (0.5 if degree == 2 else 1.0)
+    for _ in range(degree):  # a power of a huge scale is an OverflowError, this is not
         min_gain /= float(np.max(scale.scale))
     share = feature_share(tree.max_features, features.n)
     directed = FeatureRules(spec.monotonic_cst).of(features, tree).get("monotone", ())

@@ -53,6 +53,9 @@ Vector = npt.NDArray[np.float64]
 Scale = TargetScale | TargetScales
 Encode = Callable[[Any], Any]
 
+LARGEST_EXPONENT = 400
+"""Squares of numbers between 2^-400 and 2^400 neither overflow nor vanish, nor do their sums."""
+
 
 def check_targets(loss: Loss, data: TrainingData) -> None:
     """Raise ValueError unless the loss is defined for all targets, held-out ones included."""
@@ -138,7 +141,8 @@ def given_base(recipe: Recipe, loss: Loss, *, of_all_rows: bool) -> Vector | Non
 def exact_scale(loss: Loss, train: RowSet, criterion: str, previous: Model | None = None) -> Scale:
     """Return a scale that is undone without rounding: a mean of targets stays in their range.
 
-    The Poisson deviance is one of targets as they are. A fit that continues a model has its scale.
+    The Poisson deviance is one of targets as they are, unless their squares would overflow or
+    vanish. A fit that continues a model has its scale.
     """
     if loss.degree is None:
         return TargetScale(0.0, 1.0, 1.0)
@@ -151,8 +155,12 @@ def exact_scale(loss: Loss, train: RowSet, criterion: str, previous: Model | Non
             else TargetScale(float(offset), float(scale))
         )
     if criterion == "poisson":
-        k = train.y.shape[1] if several else 1
-        return replace(TargetScales.none(k), shared=True) if several else TargetScale(0.0, 1.0)
+        exponent = math.frexp(float(train.y.max(initial=0.0)))[1]
+        unit = math.ldexp(1.0, exponent - 1) if abs(exponent) > LARGEST_EXPONENT else 1.0
+        if not several:
+            return TargetScale(0.0, unit)
+        k = train.y.shape[1]
+        return TargetScales(np.zeros(k), np.full(k, unit), shared=True)
     learn = TargetScales.learn_exact if several else TargetScale.learn_exact
     return learn(train.y, train.weight)
 
@@ -168,7 +176,7 @@ def check_counts(y: npt.NDArray[Any], name: str) -> None:
             f"criterion='poisson' needs targets that are not negative, but {name} holds "
             f"{short_repr(y[row].tolist())} at row {row}. Set criterion='squared_error'."
         )
-    if name == "y" and not (y.sum(axis=0) > 0).all():
+    if name == "y" and not (y > 0).any(axis=0).all():
         raise ValueError(
             "criterion='poisson' needs a target above 0, but all are 0. Set "
             "criterion='squared_error'."
