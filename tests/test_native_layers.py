@@ -13,6 +13,7 @@ LAYERS = [
     {"binning", "gradients"},
     {"grow/nodes"},
     {"grow/finders"},
+    {"grow/finders/packed_sums", "grow/finders/sorted_rows"},
     {"grow/search", "grow/leaves"},
     {"grow", "predict"},
     {"chunks", "forest", "shap"},

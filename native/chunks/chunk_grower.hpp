@@ -16,7 +16,7 @@
 #include "core/exchange.hpp"
 #include "core/row_weights.hpp"
 #include "gradients/gradients.hpp"
-#include "grow/finders/gradient_finder.hpp"
+#include "grow/finders/packed_sums/gradient_finder.hpp"
 #include "grow/frontier.hpp"
 #include "grow/growing_tree.hpp"
 #include "grow/nodes/feature_sampler.hpp"

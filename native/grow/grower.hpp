@@ -10,11 +10,11 @@
 #include <variant>
 #include <vector>
 
-#include "grow/finders/class_finder.hpp"
-#include "grow/finders/gradient_finder.hpp"
-#include "grow/finders/impurity_finder.hpp"
-#include "grow/finders/median_finder.hpp"
-#include "grow/finders/vector_finder.hpp"
+#include "grow/finders/packed_sums/class_finder.hpp"
+#include "grow/finders/packed_sums/gradient_finder.hpp"
+#include "grow/finders/packed_sums/vector_finder.hpp"
+#include "grow/finders/sorted_rows/impurity_finder.hpp"
+#include "grow/finders/sorted_rows/median_finder.hpp"
 #include "grow/frontier.hpp"
 #include "grow/growing_tree.hpp"
 #include "grow/leaves/leaf_statistics.hpp"

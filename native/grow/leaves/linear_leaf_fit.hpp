@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/columns.hpp"
-#include "grow/finders/gradient_finder.hpp"
+#include "grow/finders/packed_sums/gradient_finder.hpp"
 #include "grow/leaves/leaf_statistics.hpp"
 #include "grow/nodes/tree.hpp"
 #include "kernels/kernels.hpp"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "grow/finders/class_finder.hpp"
-#include "grow/finders/gradient_finder.hpp"
-#include "grow/finders/vector_finder.hpp"
+#include "grow/finders/packed_sums/class_finder.hpp"
+#include "grow/finders/packed_sums/gradient_finder.hpp"
+#include "grow/finders/packed_sums/vector_finder.hpp"
 
 namespace stagewise {
 namespace {

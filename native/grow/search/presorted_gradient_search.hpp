@@ -3,7 +3,7 @@
 // between two candidates, are summed; the runs are then scanned like the bins of a histogram.
 #pragma once
 
-#include "grow/finders/gradient_finder.hpp"
+#include "grow/finders/packed_sums/gradient_finder.hpp"
 #include "grow/search/presorted_search.hpp"
 
 namespace stagewise {

@@ -4,10 +4,10 @@
 #include <cstring>
 
 #include "core/interrupt.hpp"
-#include "grow/finders/class_finder.hpp"
-#include "grow/finders/gradient_finder.hpp"
-#include "grow/finders/impurity_finder.hpp"
-#include "grow/finders/median_finder.hpp"
+#include "grow/finders/packed_sums/class_finder.hpp"
+#include "grow/finders/packed_sums/gradient_finder.hpp"
+#include "grow/finders/sorted_rows/impurity_finder.hpp"
+#include "grow/finders/sorted_rows/median_finder.hpp"
 
 namespace stagewise {
 

@@ -1,7 +1,7 @@
 #include "grow/search/row_search.hpp"
 
-#include "grow/finders/impurity_finder.hpp"
-#include "grow/finders/median_finder.hpp"
+#include "grow/finders/sorted_rows/impurity_finder.hpp"
+#include "grow/finders/sorted_rows/median_finder.hpp"
 
 namespace stagewise {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/interrupt.hpp"
-#include "grow/finders/gradient_finder.hpp"
-#include "grow/finders/vector_finder.hpp"
+#include "grow/finders/packed_sums/gradient_finder.hpp"
+#include "grow/finders/packed_sums/vector_finder.hpp"
 
 namespace stagewise {
 

@@ -1,5 +1,5 @@
 // GradientFinder: candidates of the features of sparse tables, block by block.
-#include "grow/finders/gradient_finder.hpp"
+#include "grow/finders/packed_sums/gradient_finder.hpp"
 
 #include <algorithm>
 #include <bit>

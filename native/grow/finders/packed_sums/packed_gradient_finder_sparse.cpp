@@ -1,5 +1,5 @@
 // PackedGradientFinder: weights and missing values of nodes of sparse tables.
-#include "grow/finders/packed_gradient_finder.hpp"
+#include "grow/finders/packed_sums/packed_gradient_finder.hpp"
 
 namespace stagewise {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "core/random.hpp"
 #include "grow/finders/blocked_argmax.hpp"
-#include "grow/finders/packed_gradient_finder.hpp"
+#include "grow/finders/packed_sums/packed_gradient_finder.hpp"
 
 namespace stagewise {
 PackedGradientFinder::Scratch::Scratch(const Bins& bins) : FinderScratch(bins) {

@@ -10,7 +10,7 @@
 
 #include "core/row_weights.hpp"
 #include "grow/finders/finder.hpp"
-#include "grow/finders/running_median.hpp"
+#include "grow/finders/sorted_rows/running_median.hpp"
 #include "grow/nodes/row_sort.hpp"
 
 namespace stagewise {

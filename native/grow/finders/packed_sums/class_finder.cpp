@@ -1,4 +1,4 @@
-#include "grow/finders/class_finder.hpp"
+#include "grow/finders/packed_sums/class_finder.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -5,7 +5,7 @@
 // same scan over integer sums, so both choose the same split.
 #pragma once
 
-#include "grow/finders/packed_gradient_finder.hpp"
+#include "grow/finders/packed_sums/packed_gradient_finder.hpp"
 #include "grow/nodes/bin_sums.hpp"
 #include "grow/nodes/code_set.hpp"
 

@@ -1,4 +1,4 @@
-#include "grow/finders/target_sums.hpp"
+#include "grow/finders/sorted_rows/target_sums.hpp"
 
 #include <algorithm>
 #include <cmath>

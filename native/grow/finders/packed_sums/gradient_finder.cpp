@@ -1,4 +1,4 @@
-#include "grow/finders/gradient_finder.hpp"
+#include "grow/finders/packed_sums/gradient_finder.hpp"
 
 #include <algorithm>
 #include <bit>

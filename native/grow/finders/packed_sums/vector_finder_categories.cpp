@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "grow/finders/category_order.hpp"
-#include "grow/finders/vector_finder.hpp"
+#include "grow/finders/packed_sums/vector_finder.hpp"
 
 namespace stagewise {
 namespace {

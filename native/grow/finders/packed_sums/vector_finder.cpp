@@ -1,4 +1,4 @@
-#include "grow/finders/vector_finder.hpp"
+#include "grow/finders/packed_sums/vector_finder.hpp"
 
 #include <algorithm>
 #include <bit>

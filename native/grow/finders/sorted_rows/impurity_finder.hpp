@@ -9,7 +9,7 @@
 #pragma once
 
 #include "grow/finders/finder.hpp"
-#include "grow/finders/target_sums.hpp"
+#include "grow/finders/sorted_rows/target_sums.hpp"
 #include "grow/nodes/row_sort.hpp"
 
 namespace stagewise {

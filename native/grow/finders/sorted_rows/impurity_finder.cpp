@@ -1,4 +1,4 @@
-#include "grow/finders/impurity_finder.hpp"
+#include "grow/finders/sorted_rows/impurity_finder.hpp"
 
 #include <algorithm>
 #include <cmath>

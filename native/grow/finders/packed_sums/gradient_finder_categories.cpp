@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "grow/finders/category_order.hpp"
-#include "grow/finders/gradient_finder.hpp"
+#include "grow/finders/packed_sums/gradient_finder.hpp"
 
 namespace stagewise {
 namespace {

@@ -6,7 +6,7 @@
 // 1984, section 9.4). Leaf values are set later, by a step.
 #pragma once
 
-#include "grow/finders/packed_gradient_finder.hpp"
+#include "grow/finders/packed_sums/packed_gradient_finder.hpp"
 #include "grow/nodes/row_sort.hpp"
 
 namespace stagewise {

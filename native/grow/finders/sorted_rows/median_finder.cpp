@@ -1,4 +1,4 @@
-#include "grow/finders/median_finder.hpp"
+#include "grow/finders/sorted_rows/median_finder.hpp"
 
 #include <algorithm>
 #include <cmath>
