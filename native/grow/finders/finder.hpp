@@ -4,17 +4,17 @@
 // few rows, or presorted rows. It passes them to a finder, which scores them and chooses the best.
 // Search strategies include finders, never the other way round.
 //
-//
 //   PackedGradientFinder  one packed sum of gradient and hessian per row
 //     GradientFinder      one output: Chen & Guestrin (2016), eq. 7
 //     ClassFinder         classes: decrease of an impurity
 //   VectorFinder          several outputs: sum of the gains of the outputs
-//   MedianFinder          absolute error about the median
-//   ImpurityFinder        impurities of forests: several targets, Poisson, monotone constraints
+//   SortedRowFinder       rows in the order of a feature
+//     MedianFinder        absolute error about the median
+//     ImpurityFinder      impurities of forests: several targets, Poisson, monotone constraints
 //
 // The scores of both sides are computed in kernels/split_scan.hpp, class_split_scan.hpp and
-// vector_split_scan.hpp, from the formulas of kernels/api/gain.hpp, and by
-// MedianFinder::best_cut(). choose_split() subtracts the score of the node: that is the gain.
+// vector_split_scan.hpp, from the formulas of kernels/api/gain.hpp, and by best_cut() of finders of
+// sorted rows. choose_split() subtracts the score of the node: that is the gain.
 #pragma once
 
 #include <cstring>
@@ -143,6 +143,34 @@ void set_cut(const FeatureCoding& coding, std::optional<size_t> only, uint32_t l
              Candidate* candidate) {
   candidate->bin = only ? static_cast<uint32_t>(*only) : coding.middle_cut(last, next);
   candidate->next_bin = next;
+}
+
+// The position of the feature with the best candidate, the first of equal ones; n: there is none.
+template <class Scan>
+size_t best_position(const Scan& node, size_t n) {
+  size_t best = n;
+  double best_score = kNoSplit;
+  for (size_t i = 0; i < n; ++i) {
+    if (!node.allows(i) || !(node.candidates[i].result.score > best_score)) continue;
+    best = i;
+    best_score = node.candidates[i].result.score;
+  }
+  return best;
+}
+
+// The split of a candidate, without its gain, sums and categories. Missing values that the node
+// does not have go to the heavier side.
+template <class Candidate>
+Split make_split(const Bins& bins, const RowWeights& weights, const NodeScan& node,
+                 uint32_t feature, const Candidate& candidate, bool missing_seen,
+                 bool heavier_left) {
+  Split split;
+  split.feature = feature;
+  split.bin = candidate.bin;
+  split.next_bin = candidate.next_bin;
+  const bool decided = missing_seen || any_missing(bins, weights, node.rows, feature);
+  split.missing_left = decided ? candidate.result.missing_left : heavier_left;
+  return split;
 }
 
 }  // namespace stagewise

@@ -299,28 +299,18 @@ double VectorFinder::unsplit_score(const Leaf& leaf) const {
 
 Split VectorFinder::choose_split(Scan* node, Scratch* scratch) const {
   const Leaf& leaf = *node->leaf;
-  size_t best = features_->size();
-  double best_score = kNoSplit;
-  for (size_t i = 0; i < features_->size(); ++i) {
-    if (!node->allows(i) || !(node->candidates[i].result.score > best_score)) continue;
-    best = i;
-    best_score = node->candidates[i].result.score;
-  }
+  const size_t best = best_position(*node, features_->size());
   if (best == features_->size()) return {};
+  const Candidate& candidate = node->candidates[best];
+  const double best_score = candidate.result.score;
   const double twice = best_score - unsplit_score(leaf);
   if (!(twice > kRelativeGain * std::abs(best_score)) || !(0.5 * twice > rules_.min_gain))
     return {};
-  const Candidate& candidate = node->candidates[best];
   const int64_t* const left = node->left.data() + best * 2 * lanes_;
   const bool left_heavier = heavier_left(leaf, left);
-  Split split;
+  Split split = make_split(bins_, weights_, *node, (*features_)[best], candidate,
+                           candidate.missing_seen, left_heavier);
   split.gain = 0.5 * twice;
-  split.feature = (*features_)[best];
-  split.bin = candidate.bin;
-  split.next_bin = candidate.next_bin;
-  const bool decided =
-      candidate.missing_seen || any_missing(bins_, weights_, node->rows, split.feature);
-  split.missing_left = decided ? candidate.result.missing_left : left_heavier;
   split.left_vector.assign(left, left + lanes_);
   if (bins_.coding(split.feature).categorical())
     split.right_bins = right_bins(*node, best, left_heavier, scratch);

@@ -15,17 +15,8 @@ double x_log_x(double x) { return x > 0.0 ? x * std::log(x) : 0.0; }
 
 ImpurityFinder::ImpurityFinder(const Bins& bins, const TreeRules& rules, const RowWeights& weights,
                                const ImpurityTarget& target)
-    : bins_(bins),
-      rules_(rules),
-      weights_(weights),
-      sums_(target, weights, rules.poisson),
-      min_count_(weights.units(rules.min_samples_leaf)),
-      least_split_(least_split_count(rules, weights)) {}
-
-void ImpurityFinder::start_tree(const std::vector<uint32_t>& features, uint64_t key) {
-  features_ = &features;
-  key_ = key;
-}
+    : SortedRowFinder(bins, rules, weights),
+      sums_(target, weights, integer_weights_, rules.poisson) {}
 
 void ImpurityFinder::set_sums(const RowIndex& rows, Leaf* leaf) const {
   leaf->vector.assign(sums_.lanes(), 0);
@@ -35,9 +26,9 @@ void ImpurityFinder::set_sums(const RowIndex& rows, Leaf* leaf) const {
   for_each_block(rows.n, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const uint32_t row = rows[i];
-      if (sums_.weight(row) == 0) continue;
+      if (!has_weight(row)) continue;
       sums_.add(row, leaf->vector.data());
-      leaf->packed_sum += sums_.weight(row);
+      leaf->packed_sum += integer_weights_[row];
       if (!first) first = row;
       leaf->pure = leaf->pure && sums_.equal(*first, row);
     }
@@ -46,49 +37,14 @@ void ImpurityFinder::set_sums(const RowIndex& rows, Leaf* leaf) const {
     leaf->value = sums_.value(leaf->vector.data(), leaf->packed_sum);
 }
 
-void ImpurityFinder::set_root_sums(const RowIndex& rows, bool, Leaf* root) const {
-  set_sums(rows, root);
-}
-
-void ImpurityFinder::set_child_sums(const Leaf& parent, const RowIndex& left,
-                                    const RowIndex& right) const {
-  set_sums(left, parent.left);
-  set_sums(right, parent.right);
-}
-
-bool ImpurityFinder::splittable(const Leaf& leaf) const {
-  if (rules_.max_depth > 0 && leaf.depth >= rules_.max_depth) return false;
-  return !leaf.pure && leaf.count >= least_split_;
-}
-
-void ImpurityFinder::begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
-                           Scan* node) const {
-  node->leaf = &leaf;
-  node->rows = rows;
-  node->key = draw(key_, leaf.path);
-  node->allowed = std::move(allowed);
-  node->candidates.assign(features_->size(), {});
+void ImpurityFinder::begin_scores(Scan* node) const {
+  const Leaf& leaf = *node->leaf;
   node->centre.assign(sums_.lanes(), 0);
   if (!sums_.has_classes() && !rules_.poisson)
     for (size_t k = 0; k < sums_.lanes(); ++k)
       node->centre[k] =
           std::llrint(static_cast<double>(leaf.vector[k]) / static_cast<double>(leaf.packed_sum));
   node->unsplit = score(*node, leaf.vector.data(), leaf.packed_sum);
-}
-
-void ImpurityFinder::scan_few_rows(Scan* node, Scratch* scratch) const {
-  for (size_t j = 0; j < features_->size(); ++j)
-    if (node->allows(j))
-      scan_sorted(node, j, sort_by_code(bins_, node->rows, (*features_)[j], &scratch->sort),
-                  scratch);
-}
-
-void ImpurityFinder::scan_sorted(Scan* node, size_t position, const SortedRow* rows,
-                                 Scratch* scratch) const {
-  const uint32_t feature = (*features_)[position];
-  node->candidates[position] = bins_.coding(feature).categorical()
-                                   ? scan_categories(*node, feature, rows, scratch)
-                                   : scan_numbers(*node, feature, rows, scratch);
 }
 
 // sum_k S_k^2 / W about the mean of the node, where the difference of scores has no cancellation.
@@ -168,11 +124,9 @@ double ImpurityFinder::cut_score(const Scan& node, uint32_t feature, const Side&
   return score(node, scratch->left.data(), left.weight) + score(node, scratch->right.data(), right);
 }
 
-ScanResult ImpurityFinder::best_cut(const Scan& node, uint32_t feature, const SortedRow* rows,
-                                    size_t n, size_t present, const Positions& within,
-                                    Scratch* scratch) const {
-  bool missing = false;
-  for (size_t i = present; i < n; ++i) missing = missing || sums_.weight(rows[i].row) > 0;
+ScanResult ImpurityFinder::best_cut(const Scan& node, uint32_t feature, const OrderedRows& rows,
+                                    const Positions& within, Scratch* scratch) const {
+  const bool missing = any_weight(rows, rows.present);
   ScanResult best;  // ties: the first, and missing values on the right
   for (const bool to_left : {false, true}) {
     if (to_left && !missing) break;
@@ -180,16 +134,16 @@ ScanResult ImpurityFinder::best_cut(const Scan& node, uint32_t feature, const So
     Side left;
     const auto add = [&](size_t i) {
       const uint32_t row = rows[i].row;
-      if (sums_.weight(row) == 0) return;
+      if (!has_weight(row)) return;
       sums_.add(row, scratch->left.data());
-      left.weight += sums_.weight(row);
+      left.weight += integer_weights_[row];
       left.count += weights_[row];
     };
-    for (size_t i = present; to_left && i < n; ++i) add(i);
+    for (size_t i = rows.present; to_left && i < rows.n; ++i) add(i);
     for_each_block(within.last, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
         add(i);
-        if (i < within.first || (i + 1 < present && rows[i].rank == rows[i + 1].rank)) continue;
+        if (i < within.first || !rows.ends_code(i)) continue;
         const double found = cut_score(node, feature, left, scratch);
         if (found > best.score) best = {found, i, to_left, left.weight};
       }
@@ -199,129 +153,35 @@ ScanResult ImpurityFinder::best_cut(const Scan& node, uint32_t feature, const So
   return best;
 }
 
-ImpurityFinder::Candidate ImpurityFinder::scan_numbers(const Scan& node, uint32_t feature,
-                                                       const SortedRow* rows,
-                                                       Scratch* scratch) const {
-  const size_t n = node.rows.n;
-  const size_t present = count_present(rows, n, bins_.value_bins(feature));
-  const auto weightless = [&](size_t row) { return sums_.weight(row) == 0; };
-  const std::optional<size_t> only = single_cut(
-      rules_, node, feature, [&] { return weighted_code_range(rows, present, weightless); });
-  const Positions within = only ? position_of(rows, present, *only) : Positions{0, present};
-  Candidate candidate;
-  candidate.result = best_cut(node, feature, rows, n, present, within, scratch);
-  if (candidate.result.score > kNoSplit) {
-    size_t next = candidate.result.position + 1;
-    while (next < present && weightless(rows[next].row)) ++next;
-    set_cut(bins_.coding(feature), only, rows[candidate.result.position].rank,
-            next < present ? rows[next].rank : bins_.value_bins(feature), &candidate);
+// Of two classes one order is enough; with random cuts, one random lane.
+Positions ImpurityFinder::category_orders(const Scan& node, uint32_t feature) const {
+  const size_t lanes = sums_.lanes();
+  Positions by{sums_.outputs() == 1 && lanes == 2 ? size_t{1} : 0, lanes};
+  if (rules_.random_thresholds) {
+    by.first += ((draw(draw(node.key, feature), lanes) >> 32) * (by.last - by.first)) >> 32;
+    by.last = by.first + 1;
   }
-  return candidate;
+  return by;
 }
 
-std::vector<uint32_t> ImpurityFinder::ordered_categories(const SortedRow* rows, size_t present,
+std::vector<uint32_t> ImpurityFinder::ordered_categories(const Scan&, const OrderedRows& rows,
                                                          size_t lane) const {
-  struct Category {
-    double mean;
-    uint32_t code;
-  };
-  std::vector<Category> categories;
+  std::vector<CategoryCentre<double>> categories;
   std::vector<int64_t> sums(sums_.lanes(), 0);
   int64_t weight = 0;
-  for (size_t i = 0; i < present; ++i) {
-    if (sums_.weight(rows[i].row) > 0) {
+  for (size_t i = 0; i < rows.present; ++i) {
+    if (has_weight(rows[i].row)) {
       sums_.add(rows[i].row, sums.data());
-      weight += sums_.weight(rows[i].row);
+      weight += integer_weights_[rows[i].row];
     }
-    if (i + 1 < present && rows[i + 1].rank == rows[i].rank) continue;
+    if (!rows.ends_code(i)) continue;
     if (weight > 0)
       categories.push_back(
           {static_cast<double>(sums[lane]) / static_cast<double>(weight), rows[i].rank});
     std::fill(sums.begin(), sums.end(), 0);
     weight = 0;
   }
-  std::sort(categories.begin(), categories.end(), [](const Category& a, const Category& b) {
-    return a.mean != b.mean ? a.mean < b.mean : a.code < b.code;
-  });
-  std::vector<uint32_t> order;
-  for (const Category& category : categories) order.push_back(category.code);
-  return order;
-}
-
-// Of two classes one order is enough; with random cuts, one random lane.
-ImpurityFinder::Candidate ImpurityFinder::scan_categories(const Scan& node, uint32_t feature,
-                                                          const SortedRow* rows,
-                                                          Scratch* scratch) const {
-  const size_t n = node.rows.n, bins = bins_.value_bins(feature), lanes = sums_.lanes();
-  const size_t present = count_present(rows, n, static_cast<uint32_t>(bins));
-  std::vector<size_t> start(bins + 1, 0);  // the first row of each category
-  for (size_t i = 0; i < present; ++i) ++start[rows[i].rank + 1];
-  for (size_t b = 0; b < bins; ++b) start[b + 1] += start[b];
-  Positions by{sums_.outputs() == 1 && lanes == 2 ? size_t{1} : 0, lanes};
-  if (rules_.random_thresholds) {
-    by.first += ((draw(draw(node.key, feature), lanes) >> 32) * (by.last - by.first)) >> 32;
-    by.last = by.first + 1;
-  }
-  Candidate best;
-  for (size_t lane = by.first; lane < by.last; ++lane) {
-    const std::vector<uint32_t> order = ordered_categories(rows, present, lane);
-    std::vector<SortedRow> in_order;
-    for (uint32_t i = 0; i < order.size(); ++i)
-      for (size_t k = start[order[i]]; k < start[order[i] + 1]; ++k)
-        in_order.push_back({rows[k].row, i});
-    const size_t ordered = in_order.size();
-    in_order.insert(in_order.end(), rows + present, rows + n);
-    Positions within{0, ordered};
-    if (rules_.random_thresholds && !order.empty())
-      within =
-          position_of(in_order.data(), ordered, draw_position(node, feature, 0, order.size() - 1));
-    const ScanResult found =
-        best_cut(node, feature, in_order.data(), in_order.size(), ordered, within, scratch);
-    if (lane > by.first && !(found.score > best.result.score)) continue;
-    best.result = found;
-    best.category_lane = lane;
-    if (found.score > kNoSplit) best.bin = in_order[found.position].rank;
-  }
-  return best;
-}
-
-Split ImpurityFinder::choose_split(Scan* node, Scratch* scratch) const {
-  const Leaf& leaf = *node->leaf;
-  size_t best = features_->size();
-  double best_score = kNoSplit;
-  for (size_t i = 0; i < features_->size(); ++i) {
-    if (!node->allows(i) || !(node->candidates[i].result.score > best_score)) continue;
-    best = i;
-    best_score = node->candidates[i].result.score;
-  }
-  if (best == features_->size()) return {};
-  const double gain = best_score - node->unsplit;
-  const double rounding = kRelativeGain * std::abs(best_score);
-  const bool accepts_zero_gain =
-      rules_.grow_until_pure && rules_.min_gain == 0.0 && gain >= -rounding;
-  if (!accepts_zero_gain && !(gain > rounding && real_gain(gain) > rules_.min_gain)) return {};
-  const Candidate& candidate = node->candidates[best];
-  const int64_t left = candidate.result.left_sum;
-  const bool heavier_left = left >= leaf.packed_sum - left;
-  Split split;
-  split.gain = std::max(real_gain(gain), kNeutralGain);
-  split.feature = (*features_)[best];
-  split.bin = candidate.bin;
-  split.next_bin = candidate.next_bin;
-  const bool decided =
-      candidate.result.missing_seen || any_missing(bins_, weights_, node->rows, split.feature);
-  split.missing_left = decided ? candidate.result.missing_left : heavier_left;
-  split.left_sum = left;
-  if (bins_.coding(split.feature).categorical()) {
-    const SortedRow* const rows = sort_by_code(bins_, node->rows, split.feature, &scratch->sort);
-    const uint32_t bins = bins_.value_bins(split.feature);
-    const auto order =
-        ordered_categories(rows, count_present(rows, node->rows.n, bins), candidate.category_lane);
-    split.right_bins.assign(bins, heavier_left ? 0 : 1);
-    for (size_t i = 0; i < order.size(); ++i)
-      split.right_bins[order[i]] = i <= candidate.bin ? 0 : 1;
-  }
-  return split;
+  return codes_by_centre(std::move(categories));
 }
 
 }  // namespace stagewise

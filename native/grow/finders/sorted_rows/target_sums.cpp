@@ -7,20 +7,13 @@
 namespace stagewise {
 namespace {
 
-constexpr int kWeightBits = 50, kSumBits = 61;
-
-// The smallest e with x < 2^e; 0 for x = 0.
-int exponent_of(double x) {
-  int exponent = 0;
-  std::frexp(x, &exponent);
-  return exponent;
-}
+constexpr int kSumBits = 61;
 
 }  // namespace
 
-TargetSums::TargetSums(const ImpurityTarget& target, const RowWeights& weights, bool non_negative)
-    : target_(target) {
-  set_weights(weights);
+TargetSums::TargetSums(const ImpurityTarget& target, const RowWeights& weights,
+                       const IntegerWeights& integers, bool non_negative)
+    : target_(target), weight_(integers) {
   if (!has_classes()) {
     set_values(weights, non_negative);
     return;
@@ -31,15 +24,6 @@ TargetSums::TargetSums(const ImpurityTarget& target, const RowWeights& weights, 
   }
   first_lane_.push_back(lanes_);
   unit_.assign(lanes_, 1.0);
-}
-
-void TargetSums::set_weights(const RowWeights& weights) {
-  if (weights.all_one()) return;
-  weight_exponent_ = kWeightBits - exponent_of(weights.total());
-  if (weights.whole()) weight_exponent_ = std::min(weight_exponent_, 0);
-  weight_.reserve(weights.values().size());
-  for (const double w : weights.values())
-    weight_.push_back(static_cast<int64_t>(std::floor(std::ldexp(w, weight_exponent_) + 0.5)));
 }
 
 // The smallest and the largest value of a target among the rows with a weight.
@@ -60,12 +44,12 @@ void TargetSums::set_values(const RowWeights& weights, bool non_negative) {
   lanes_ = outputs;
   for (size_t k = 0; k <= outputs; ++k) first_lane_.push_back(k);
   value_.assign(target_.y.size(), 0);
-  const int weight_bits = exponent_of(std::max(weights.total(), 1.0));
+  const int weight_bits = exponent_above(std::max(weights.total(), 1.0));
   for (size_t k = 0; k < outputs; ++k) {
     const Bounds ends = range(k, weights);
     const double middle = non_negative ? 0.0 : ends.low / 2 + ends.high / 2;
     const int exponent =
-        kSumBits - weight_bits - exponent_of(std::max(ends.high - middle, middle - ends.low));
+        kSumBits - weight_bits - exponent_above(std::max(ends.high - middle, middle - ends.low));
     for (size_t at = k, row = 0; at < target_.y.size(); at += outputs, ++row) {
       const double y = target_.y[at] - middle, w = weights.value(row);
       if (w == 0.0) continue;
@@ -73,8 +57,8 @@ void TargetSums::set_values(const RowWeights& weights, bool non_negative) {
                                    : std::llrint(std::ldexp(y * w, exponent));
     }
     middle_.push_back(middle);
-    // A sum is a multiple of 2^-exponent, and a weight of 2^-weight_exponent.
-    unit_.push_back(std::ldexp(1.0, weight_exponent_ - exponent));
+    // A sum is a multiple of 2^-exponent, and a weight of 2^-weight_.exponent().
+    unit_.push_back(std::ldexp(1.0, weight_.exponent() - exponent));
   }
 }
 
@@ -88,7 +72,7 @@ bool TargetSums::equal(size_t a, size_t b) const {
 }
 
 double TargetSums::real_weight(int64_t weight) const {
-  return std::ldexp(static_cast<double>(weight), -weight_exponent_);
+  return std::ldexp(static_cast<double>(weight), -weight_.exponent());
 }
 
 double TargetSums::value(const int64_t* sums, int64_t weight) const {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/row_weights.hpp"
+#include "core/integer_weights.hpp"
 #include "grow/nodes/constraints.hpp"
 
 namespace stagewise {
@@ -22,8 +22,10 @@ struct ImpurityTarget {
 
 class TargetSums {
  public:
-  // non_negative: numbers are not centred, so that no sum is negative.
-  TargetSums(const ImpurityTarget& target, const RowWeights& weights, bool non_negative);
+  // integers: of the weights; they must live as long. non_negative: numbers are not centred, so
+  // that no sum is negative.
+  TargetSums(const ImpurityTarget& target, const RowWeights& weights,
+             const IntegerWeights& integers, bool non_negative);
 
   size_t outputs() const { return target_.outputs; }
   size_t lanes() const { return lanes_; }
@@ -31,14 +33,11 @@ class TargetSums {
   // The lanes of one target: [first_lane(k), first_lane(k + 1)).
   size_t first_lane(size_t output) const { return first_lane_[output]; }
 
-  int64_t weight(size_t row) const {
-    return weight_.empty() ? 1 : weight_[row];  // positive if the row has a weight
-  }
   void add(size_t row, int64_t* sums) const {
     const size_t at = row * target_.outputs;
     if (has_classes()) {
       for (size_t k = 0; k < target_.outputs; ++k)
-        sums[first_lane_[k] + static_cast<size_t>(target_.class_of[at + k])] += weight(row);
+        sums[first_lane_[k] + static_cast<size_t>(target_.class_of[at + k])] += weight_[row];
     } else {
       for (size_t k = 0; k < target_.outputs; ++k) sums[k] += value_[at + k];
     }
@@ -51,15 +50,13 @@ class TargetSums {
   double value(const int64_t* sums, int64_t weight) const;
 
  private:
-  void set_weights(const RowWeights& weights);
   void set_values(const RowWeights& weights, bool non_negative);
   Bounds range(size_t output, const RowWeights& weights) const;
 
   const ImpurityTarget target_;
   size_t lanes_ = 0;
   std::vector<size_t> first_lane_;
-  std::vector<int64_t> weight_;  // per row, with a sum of about 2^50 at most; empty: all 1
-  int weight_exponent_ = 0;
+  const IntegerWeights& weight_;
   std::vector<int64_t> value_;  // per row and target: weight times value; |sum| below 2^61
   std::vector<double> middle_;  // per target: what is subtracted from its values
   std::vector<double> unit_;    // per lane
