@@ -127,6 +127,7 @@ def test_a_model_of_one_class_has_no_rounds_but_predicts() -> None:
 def test_one_row_with_fewer_rounds_is_read_by_the_fast_path(monkeypatch: Any) -> None:
     model = GradientBoostingRegressor(n_estimators=12).fit(X, Y)
     monkeypatch.setattr(
-        "stagewise.estimators.bases.scores.core_columns", lambda _: pytest.fail("the slow path")
+        "stagewise.estimators.bases.predictions.scores.core_columns",
+        lambda _: pytest.fail("the slow path"),
     )
     assert model.predict(X[:1], n_rounds=3).shape == (1,)

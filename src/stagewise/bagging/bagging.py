@@ -20,8 +20,8 @@ from stagewise.bagging.base_estimators import BaggedEstimator
 from stagewise.bagging.combination import WeightedSum
 from stagewise.bagging.parameters import BAGGING_RULES
 from stagewise.data import as_frequencies, check_weight, read_labels, read_target, read_weight
-from stagewise.estimators.bases.dataset_predictions import predicts_datasets
-from stagewise.estimators.bases.r_squared import ScoredByR2
+from stagewise.estimators.bases.predictions.dataset_predictions import predicts_datasets
+from stagewise.estimators.bases.predictions.r_squared import ScoredByR2
 from stagewise.estimators.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from stagewise.learners.estimator import name_of
 from stagewise.training.fit_report import warn_of_one_class

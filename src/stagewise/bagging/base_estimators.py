@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from stagewise.bagging.bag_samples import BagSample, Indices, draw_columns
 from stagewise.data.categories.categories import Categories
-from stagewise.estimators.bases.tree import HELD_OUT
+from stagewise.estimators.bases.trees.tree import HELD_OUT
 from stagewise.learners.estimator import finite, name_of, seeded, weight_argument
 from stagewise.model.model import Model
 from stagewise.validation.messages import CollectedWarning, collect_warnings

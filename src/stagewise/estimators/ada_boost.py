@@ -13,10 +13,10 @@ from scipy.special import expit
 
 from stagewise.boosting.recipe import DISCRETE, REAL, Recipe
 from stagewise.estimators.bases.boosting import BaseBoosting
-from stagewise.estimators.bases.classifier import ClassifierPredictions
 from stagewise.estimators.bases.estimator_terms import ONLY_OF_TREES, EstimatorTerms
-from stagewise.estimators.bases.staged_score import StagedScore
-from stagewise.estimators.bases.tree_attributes import TreeAttributes
+from stagewise.estimators.bases.predictions.classifier import ClassifierPredictions
+from stagewise.estimators.bases.predictions.staged_score import StagedScore
+from stagewise.estimators.bases.trees.tree_attributes import TreeAttributes
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
 from stagewise.model.model import Model
 from stagewise.model.terms import TermModel

@@ -14,11 +14,11 @@ import numpy.typing as npt
 from stagewise.boosting.recipe import NEWTON, Recipe
 from stagewise.errors import ModelFormatError
 from stagewise.estimators.bases.boosting import BaseBoosting
-from stagewise.estimators.bases.dataset_predictions import predicts_datasets
 from stagewise.estimators.bases.estimator_terms import ONLY_OF_TREES, EstimatorTerms
-from stagewise.estimators.bases.regressor import RegressorPredictions
-from stagewise.estimators.bases.staged_score import StagedScore
-from stagewise.estimators.bases.tree_attributes import TreeAttributes
+from stagewise.estimators.bases.predictions.dataset_predictions import predicts_datasets
+from stagewise.estimators.bases.predictions.regressor import RegressorPredictions
+from stagewise.estimators.bases.predictions.staged_score import StagedScore
+from stagewise.estimators.bases.trees.tree_attributes import TreeAttributes
 from stagewise.estimators.decision_tree import DecisionTreeRegressor
 from stagewise.losses import REGRESSION_LOSSES, Loss
 from stagewise.model.model import Model

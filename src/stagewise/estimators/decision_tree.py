@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy.typing as npt
 
-from stagewise.estimators.bases.averages import CLASS_CRITERION, NUMBER_CRITERION
-from stagewise.estimators.bases.class_targets import ClassTargetPredictions
-from stagewise.estimators.bases.regressor import RegressorPredictions
-from stagewise.estimators.bases.tree import TREE_RULES, BaseDecisionTree
+from stagewise.estimators.bases.predictions.class_targets import ClassTargetPredictions
+from stagewise.estimators.bases.predictions.regressor import RegressorPredictions
+from stagewise.estimators.bases.trees.averages import CLASS_CRITERION, NUMBER_CRITERION
+from stagewise.estimators.bases.trees.tree import TREE_RULES, BaseDecisionTree
 from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, SquaredError
 from stagewise.validation.parameters import suggests_names
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from stagewise.estimators.bases.forest import BaseForest
-from stagewise.estimators.bases.forest_tasks import ForestClassifierMixin, ForestRegressorMixin
+from stagewise.estimators.bases.trees.forest import BaseForest
+from stagewise.estimators.bases.trees.forest_tasks import (
+    ForestClassifierMixin,
+    ForestRegressorMixin,
+)
 from stagewise.estimators.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from stagewise.validation.parameters import suggests_names
 

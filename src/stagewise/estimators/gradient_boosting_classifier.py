@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from stagewise.boosting.recipe import BY_RESPONSE, Recipe
 from stagewise.estimators.bases.boosting import BaseBoosting, OutOfBagMixin
-from stagewise.estimators.bases.classifier import ClassifierPredictions, make_class_loss
-from stagewise.estimators.bases.tree_attributes import TreeAttributes
+from stagewise.estimators.bases.predictions.classifier import ClassifierPredictions, make_class_loss
+from stagewise.estimators.bases.trees.tree_attributes import TreeAttributes
 from stagewise.estimators.parameters.make_specs import BOOSTING_RULES, BOOSTING_USES, tree_adapter
 from stagewise.losses import Loss
 from stagewise.training.specs import LearnerAdapter

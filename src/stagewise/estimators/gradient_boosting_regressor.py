@@ -6,8 +6,11 @@ from typing import Any
 
 from stagewise.boosting.recipe import BY_RESPONSE, Recipe
 from stagewise.estimators.bases.boosting import BaseBoosting, OutOfBagMixin
-from stagewise.estimators.bases.regressor import RegressionLossParameters, RegressorPredictions
-from stagewise.estimators.bases.tree_attributes import TreeAttributes
+from stagewise.estimators.bases.predictions.regressor import (
+    RegressionLossParameters,
+    RegressorPredictions,
+)
+from stagewise.estimators.bases.trees.tree_attributes import TreeAttributes
 from stagewise.estimators.parameters.make_specs import BOOSTING_RULES, BOOSTING_USES, tree_adapter
 from stagewise.training.specs import LearnerAdapter
 from stagewise.validation.parameters import suggests_names

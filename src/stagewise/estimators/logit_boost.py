@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from stagewise.boosting.recipe import GENTLE, Recipe, logit_boost
 from stagewise.estimators.bases.boosting import BaseBoosting
-from stagewise.estimators.bases.classifier import ClassifierPredictions
-from stagewise.estimators.bases.tree_attributes import TreeAttributes
+from stagewise.estimators.bases.predictions.classifier import ClassifierPredictions
+from stagewise.estimators.bases.trees.tree_attributes import TreeAttributes
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
 from stagewise.validation.parameters import suggests_names
 

@@ -13,10 +13,13 @@ import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.boosting import BaseBoosting
-from stagewise.estimators.bases.classifier import ClassifierPredictions, make_class_loss
-from stagewise.estimators.bases.regressor import RegressionLossParameters, RegressorPredictions
+from stagewise.estimators.bases.predictions.classifier import ClassifierPredictions, make_class_loss
+from stagewise.estimators.bases.predictions.regressor import (
+    RegressionLossParameters,
+    RegressorPredictions,
+)
 from stagewise.estimators.bases.stagewise import RESPONSES, STEPS, StagewiseMixin
-from stagewise.estimators.bases.tree_attributes import TreeAttributes
+from stagewise.estimators.bases.trees.tree_attributes import TreeAttributes
 from stagewise.losses import Loss
 from stagewise.options import OPTION_RULES
 from stagewise.validation.messages import short_repr

@@ -27,7 +27,7 @@ from stagewise.estimators.bases.model_access import (
     read_training_target,
     score_columns,
 )
-from stagewise.estimators.bases.scores import ModelScores
+from stagewise.estimators.bases.predictions.scores import ModelScores
 from stagewise.inspection.encoded_rows import EncodedRows
 from stagewise.model.model import Model
 from stagewise.training.reading.target_reader import Target

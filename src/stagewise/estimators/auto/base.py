@@ -15,8 +15,8 @@ from stagewise.estimators.bases.boosting import BaseBoosting
 from stagewise.estimators.bases.dataset_fits import fits_datasets
 from stagewise.estimators.bases.fit_mixin import ANY_CLASSES, FitMixin
 from stagewise.estimators.bases.model_estimator import ModelEstimator
+from stagewise.estimators.bases.predictions.scores import ModelScores
 from stagewise.estimators.bases.report_mixin import ReportMixin
-from stagewise.estimators.bases.scores import ModelScores
 from stagewise.losses import Loss
 from stagewise.losses.function import needs_value
 from stagewise.losses.registration import custom_loss

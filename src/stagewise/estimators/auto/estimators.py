@@ -11,9 +11,12 @@ from sklearn.utils import _safe_indexing
 
 from stagewise.estimators.auto.base import BaseAuto
 from stagewise.estimators.auto.distillation import repeat_by_class
-from stagewise.estimators.bases.classifier import ClassifierPredictions, make_class_loss
-from stagewise.estimators.bases.regressor import RegressionLossParameters, RegressorPredictions
-from stagewise.estimators.bases.tree_attributes import TreeAttributes
+from stagewise.estimators.bases.predictions.classifier import ClassifierPredictions, make_class_loss
+from stagewise.estimators.bases.predictions.regressor import (
+    RegressionLossParameters,
+    RegressorPredictions,
+)
+from stagewise.estimators.bases.trees.tree_attributes import TreeAttributes
 from stagewise.estimators.gradient_boosting_classifier import GradientBoostingClassifier
 from stagewise.estimators.gradient_boosting_regressor import GradientBoostingRegressor
 from stagewise.losses import Loss

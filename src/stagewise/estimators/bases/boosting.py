@@ -14,8 +14,8 @@ from stagewise.boosting.recipe import Recipe
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.fit_mixin import ANY_CLASSES, FitMixin
 from stagewise.estimators.bases.model_estimator import ModelEstimator
+from stagewise.estimators.bases.predictions.scores import ModelScores
 from stagewise.estimators.bases.report_mixin import ReportMixin
-from stagewise.estimators.bases.scores import ModelScores
 from stagewise.estimators.parameters.defaults import (
     RATE,
     DataFacts,

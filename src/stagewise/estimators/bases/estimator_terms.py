@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.boosting import BaseBoosting
-from stagewise.estimators.bases.tree_attributes import TreeAttributes
+from stagewise.estimators.bases.trees.tree_attributes import TreeAttributes
 from stagewise.learners.estimator import check_learner
 from stagewise.model.model import Model
 from stagewise.training.reading.passthrough import PassthroughReader

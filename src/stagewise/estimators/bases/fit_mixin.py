@@ -15,7 +15,7 @@ from stagewise.boosting.progress import PassDisplay
 from stagewise.cluster.peers import ALONE, Peers
 from stagewise.datasets.dataset import Dataset
 from stagewise.estimators.bases.first_rank import fit_on_first_rank
-from stagewise.estimators.bases.scores import refuse_offset
+from stagewise.estimators.bases.predictions.scores import refuse_offset
 from stagewise.estimators.parameters.make_specs import choose_seed, input_spec
 from stagewise.losses import ClassTargetsLoss, Loss, MultiTargetLoss
 from stagewise.losses.registration import custom_loss

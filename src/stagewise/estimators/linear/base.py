@@ -16,9 +16,9 @@ import numpy.typing as npt
 from stagewise.data.bins import core_columns
 from stagewise.display import Facts, Text
 from stagewise.errors import InvalidParameterError, ModelFormatError
-from stagewise.estimators.bases.dataset_predictions import predicts_datasets
 from stagewise.estimators.bases.model_estimator import ModelEstimator
-from stagewise.estimators.bases.r_squared import ScoredByR2
+from stagewise.estimators.bases.predictions.dataset_predictions import predicts_datasets
+from stagewise.estimators.bases.predictions.r_squared import ScoredByR2
 from stagewise.estimators.linear.coefficients import coefficient_values, select_names
 from stagewise.estimators.linear.columns import LinearRows, match_linear
 from stagewise.estimators.linear.confidence_set import ConfidenceSet

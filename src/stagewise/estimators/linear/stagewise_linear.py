@@ -15,7 +15,7 @@ from stagewise.boosting.recipe import Recipe
 from stagewise.data.bins import core_columns
 from stagewise.errors import ModelFormatError
 from stagewise.estimators.bases.boosting import BaseBoosting
-from stagewise.estimators.bases.regressor import RegressorPredictions
+from stagewise.estimators.bases.predictions.regressor import RegressorPredictions
 from stagewise.estimators.linear.columns import linear_reader, match_linear
 from stagewise.estimators.linear.plots import plot_paths
 from stagewise.estimators.parameters.make_specs import hold_out_spec

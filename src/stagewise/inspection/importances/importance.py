@@ -16,7 +16,7 @@ from scipy.special import ndtri
 
 from stagewise.display import Lines
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.bases.forest import BaseForest
+from stagewise.estimators.bases.trees.forest import BaseForest
 from stagewise.inspection.fitted_model import FittedModel, Vector
 from stagewise.inspection.importances.permutation import permutation_importance
 from stagewise.inspection.importances.split_importance import KINDS, Importance, split_importance

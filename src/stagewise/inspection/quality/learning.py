@@ -15,9 +15,9 @@ from stagewise.bagging.base import BaseBagging
 from stagewise.boosting.monitor import HELD_OUT, OUT_OF_BAG, TRAIN
 from stagewise.display import Displayed, Summary, spread
 from stagewise.estimators.auto.base import BaseAuto
-from stagewise.estimators.bases.forest import BaseForest
-from stagewise.estimators.bases.scores import ModelScores
-from stagewise.estimators.bases.tree import BaseDecisionTree
+from stagewise.estimators.bases.predictions.scores import ModelScores
+from stagewise.estimators.bases.trees.forest import BaseForest
+from stagewise.estimators.bases.trees.tree import BaseDecisionTree
 from stagewise.inspection.fitted_model import Vector
 from stagewise.inspection.quality.plots import plot_learning
 from stagewise.metrics import METRICS, find_metrics

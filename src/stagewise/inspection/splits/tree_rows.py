@@ -18,9 +18,9 @@ from stagewise._native import Columns
 from stagewise.data.bins import learn_codings
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.boosting import BaseBoosting
-from stagewise.estimators.bases.forest import BaseForest
 from stagewise.estimators.bases.model_access import fit_loss, fit_spec, is_average
-from stagewise.estimators.bases.tree import BaseDecisionTree
+from stagewise.estimators.bases.trees.forest import BaseForest
+from stagewise.estimators.bases.trees.tree import BaseDecisionTree
 from stagewise.inspection.fitted_model import FittedModel, check_argument
 from stagewise.inspection.splits.objectives import (
     GradientObjective,

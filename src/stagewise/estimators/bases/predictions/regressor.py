@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.bases.dataset_predictions import predicts_datasets
-from stagewise.estimators.bases.r_squared import ScoredByR2, score_of_predictions
+from stagewise.estimators.bases.predictions.dataset_predictions import predicts_datasets
+from stagewise.estimators.bases.predictions.r_squared import ScoredByR2, score_of_predictions
 from stagewise.losses import REGRESSION_LOSSES, Loss, MultiTargetLoss, is_class_loss
 from stagewise.losses.base import squeeze_outputs
 from stagewise.losses.registration import LOSS_FORMS, custom_loss

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.estimators.bases.averages import CLASS_CRITERION, NUMBER_CRITERION
-from stagewise.estimators.bases.class_targets import ClassTargetPredictions, exact_matches
-from stagewise.estimators.bases.forest import FOREST_RULES
-from stagewise.estimators.bases.forest_importance import impurity_by_class
-from stagewise.estimators.bases.r_squared import r_squared
-from stagewise.estimators.bases.regressor import RegressorPredictions
+from stagewise.estimators.bases.predictions.class_targets import (
+    ClassTargetPredictions,
+    exact_matches,
+)
+from stagewise.estimators.bases.predictions.r_squared import r_squared
+from stagewise.estimators.bases.predictions.regressor import RegressorPredictions
+from stagewise.estimators.bases.trees.averages import CLASS_CRITERION, NUMBER_CRITERION
+from stagewise.estimators.bases.trees.forest import FOREST_RULES
+from stagewise.estimators.bases.trees.forest_importance import impurity_by_class
 from stagewise.losses import CLASSIFICATION_LOSSES, AbsoluteError, Loss, SquaredError
 from stagewise.training.reading.target_reader import ClassTargetsReader, TargetReader
 

@@ -18,19 +18,19 @@ from scipy.sparse import csr_matrix, hstack
 
 from stagewise.boosting.forest_loop import GrownTrees
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.bases.averages import AverageMixin
 from stagewise.estimators.bases.boosting import check_fit_arguments, check_metric
-from stagewise.estimators.bases.decision_paths import decision_paths
 from stagewise.estimators.bases.fit_mixin import ANY_CLASSES, FitMixin
-from stagewise.estimators.bases.forest_importance import (
+from stagewise.estimators.bases.model_estimator import ModelEstimator
+from stagewise.estimators.bases.predictions.scores import ModelScores
+from stagewise.estimators.bases.report_mixin import ReportMixin
+from stagewise.estimators.bases.trees.averages import AverageMixin
+from stagewise.estimators.bases.trees.decision_paths import decision_paths
+from stagewise.estimators.bases.trees.forest_importance import (
     Bags,
     Importances,
     out_of_bag_importances,
 )
-from stagewise.estimators.bases.model_estimator import ModelEstimator
-from stagewise.estimators.bases.report_mixin import ReportMixin
-from stagewise.estimators.bases.scores import ModelScores
-from stagewise.estimators.bases.tree_attributes import TreeAttributes
+from stagewise.estimators.bases.trees.tree_attributes import TreeAttributes
 from stagewise.estimators.parameters.make_specs import forest_spec
 from stagewise.estimators.parameters.warm_start import (
     check_continues,

@@ -16,14 +16,14 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
-from stagewise.estimators.bases.averages import AverageMixin
-from stagewise.estimators.bases.decision_paths import decision_paths
 from stagewise.estimators.bases.fit_mixin import FitMixin
-from stagewise.estimators.bases.forest import FOREST_RULES
 from stagewise.estimators.bases.model_estimator import ModelEstimator
+from stagewise.estimators.bases.predictions.scores import ModelScores
 from stagewise.estimators.bases.report_mixin import ReportMixin
-from stagewise.estimators.bases.scores import ModelScores
-from stagewise.estimators.bases.tree_attributes import TreeAttributes
+from stagewise.estimators.bases.trees.averages import AverageMixin
+from stagewise.estimators.bases.trees.decision_paths import decision_paths
+from stagewise.estimators.bases.trees.forest import FOREST_RULES
+from stagewise.estimators.bases.trees.tree_attributes import TreeAttributes
 from stagewise.estimators.parameters.make_specs import pruning_hold_out, single_tree_spec
 from stagewise.learners.histogram_tree import feature_share
 from stagewise.losses import Loss

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.metaestimators import available_if
 
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.bases.classifier import ClassifierPredictions
+from stagewise.estimators.bases.predictions.classifier import ClassifierPredictions
 from stagewise.losses import ClassTargetsLoss
 from stagewise.model.model import Model
 from stagewise.training.reading.target_reader import ClassTargetsReader, TargetReader

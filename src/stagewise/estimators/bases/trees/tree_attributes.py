@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.bins import core_columns
-from stagewise.estimators.bases.dataset_predictions import predicts_datasets
-from stagewise.estimators.bases.refit import refit_estimator
+from stagewise.estimators.bases.predictions.dataset_predictions import predicts_datasets
+from stagewise.estimators.bases.trees.refit import refit_estimator
 from stagewise.model.model import Model
 from stagewise.workers import make_workers
 

@@ -12,8 +12,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.bases.costs import check_costs
-from stagewise.estimators.bases.dataset_predictions import predicts_datasets
+from stagewise.estimators.bases.predictions.costs import check_costs
+from stagewise.estimators.bases.predictions.dataset_predictions import predicts_datasets
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
 from stagewise.losses.base import squeeze_outputs
 from stagewise.losses.registration import LOSS_FORMS, custom_loss

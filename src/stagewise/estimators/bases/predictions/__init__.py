@@ -1,0 +1,1 @@
+"""Predictions of estimators: scores of rows, classes, numbers, and rows of datasets."""
