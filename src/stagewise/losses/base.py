@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,8 @@ class Loss(ABC):
         Whether the prediction is e^F, so that rows may have an exposure.
     largest_offset : float
         The largest absolute offset of a row: with a larger one, gradients would overflow.
+    learns : bool
+        Whether predictions need numbers that `learn` computes.
     """
 
     name: str = "custom"
@@ -138,6 +141,7 @@ class Loss(ABC):
     parameter_names: tuple[str, ...] = ()
     log_link: bool = False
     largest_offset: float = math.inf
+    learns: bool = False
 
     def __repr__(self) -> str:
         names = self.parameter_names
@@ -303,6 +307,25 @@ class Loss(ABC):
                 "the scores of predictions, which init=an estimator needs. Define `link`."
             )
         return np.asarray(mean)
+
+    def learn(self, y: npt.NDArray[Any], weight: Vector | None, score: Matrix) -> dict[str, Vector]:
+        """Return the numbers that predictions need besides the scores, by name.
+
+        It is called at the end of a fit, if the loss `learns`. The model has the result, so it also
+        contains the parameters that change predictions.
+
+        Parameters
+        ----------
+        y, weight
+            The targets and weights of the training rows.
+        score : float64 array of shape (n_rows, n_outputs)
+            Their scores by the terms that are kept.
+        """
+        return {}
+
+    def with_learned(self, learned: Mapping[str, Vector]) -> Loss:
+        """Return the loss of a fitted model, with the numbers of `learn`."""
+        return self
 
     def check(self, y: npt.NDArray[Any]) -> None:  # noqa: B027 (every y is valid, unless overridden)
         """Raise ValueError if y is outside the domain of the loss."""

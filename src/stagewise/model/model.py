@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +23,7 @@ from stagewise.losses import REGRESSION_LOSSES
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.file.categories import category_arrays
 from stagewise.model.file.crosses import pack_crosses
+from stagewise.model.file.learned_numbers import learned_by, pack_learned
 from stagewise.model.file.least_squares import pack_least_squares
 from stagewise.model.file.row_offsets import pack_row_offset
 from stagewise.model.file.sections import CATEGORY_SETS, LINEAR_LEAVES
@@ -64,6 +65,9 @@ class Model(Displayed):
         The coefficients of a linear model, and their inference; the trees are its linear terms.
     row_offset : RowOffset
         The offsets that are added to the scores of rows: passed with them, or columns of X.
+    learned : mapping of str to float64 array
+        Numbers that predictions need and that the fit learned besides the terms, in one dimension.
+        A name has the part that uses it first, such as "loss.thresholds".
     """
 
     task: Literal["regression", "classification"]
@@ -79,6 +83,7 @@ class Model(Displayed):
     class_targets: tuple[npt.NDArray[Any], ...] | None = None
     least_squares: LeastSquares | None = None
     row_offset: RowOffset = NO_OFFSET
+    learned: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
 
     def _summary(self) -> Summary:
         ensemble = self.ensemble
@@ -109,6 +114,10 @@ class Model(Displayed):
         # Pickles and copies contain the bytes of a file, which are checked when they are read, and
         # which later versions can read.
         return Model.from_bytes, (self.to_bytes(),)
+
+    def learned_by(self, part: str) -> dict[str, npt.NDArray[np.float64]]:
+        """Return the learned numbers of a part, such as "loss", without its name."""
+        return learned_by(self.learned, part)
 
     @property
     def class_outputs(self) -> tuple[str, ...]:
@@ -188,6 +197,8 @@ class Model(Displayed):
         for name, array in pack_target_encodings(self.features.target_encodings).items():
             add(name, array)
         for name, array in pack_least_squares(self.least_squares).items():
+            add(name, array)
+        for name, array in pack_learned(self.learned).items():
             add(name, array)
         if self.row_offset.columns:  # an offset that is passed is no part of the model
             add("row_offset_source", pack_row_offset(self.row_offset)["row_offset_source"])

@@ -6,7 +6,7 @@ saved in a model file; they can be pickled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.row_offset import NO_OFFSET, RowOffset
+from stagewise.model.file.learned_numbers import learned_by
 
 __all__ = ["TermModel", "Terms"]
 
@@ -108,6 +109,11 @@ class TermModel:
     names: tuple[str, ...] | None
     digest: str | None
     row_offset: RowOffset = NO_OFFSET
+    learned: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
+
+    def learned_by(self, part: str) -> dict[str, npt.NDArray[np.float64]]:
+        """Return the learned numbers of a part, such as "loss", without its name."""
+        return learned_by(self.learned, part)
 
     def fingerprint(self) -> str:
         """Return a hash of the fitted terms, valid on this machine and with these versions."""

@@ -104,8 +104,10 @@ class _Start:
         Learns the target encodings of folds.
     table : _Encoded
         The features.
+    tables : sequence of Columns or SparseColumns
+        The training rows; several if their target encodings differ.
     rows : EncodedRows
-        The training rows.
+        The training rows, encoded.
     ensemble : Ensemble
         The model without rounds, or the model that is continued.
     constant, missing : list of str
@@ -116,6 +118,7 @@ class _Start:
 
     encoder: TargetEncoder
     table: _Encoded
+    tables: Any
     rows: EncodedRows
     ensemble: Any
     constant: list[str]
@@ -154,7 +157,7 @@ class _BoostingTrainer:
         self.loss = loss.in_units(self.scale.unit)
 
     def train(self) -> FitResult:
-        spec, data, learner = self.spec, self.data, self.spec.learner
+        spec, data = self.spec, self.data
         start = self._prepare()
         features, ensemble, rows = start.table.features, start.ensemble, start.rows
         oof_scores, choice, folds_monitor = None, None, None
@@ -167,7 +170,7 @@ class _BoostingTrainer:
         if folds_monitor is not None:
             monitor.take_search(folds_monitor)
         return FitResult(
-            learner.model(self.loss, data, features, ensemble, self.scale, monitor),
+            self._model(features, ensemble, monitor, self._learned(start)),
             monitor.stop_reason,
             monitor.last_round,
             monitor.ended,
@@ -182,14 +185,34 @@ class _BoostingTrainer:
 
     def cross_fit(self) -> CrossFit:
         """Return the models of the folds, each with the rounds that are best for all of them."""
+        if self.loss.learns:
+            raise ValueError(
+                f"The loss {self.loss.name!r} learns numbers besides the trees, which models of "
+                "folds do not have. Use gradient boosting with this loss."
+            )
         fits, monitor = self._cross_validate(self._prepare(), then_refits=False)
         models = [
-            self.spec.learner.model(
-                self.loss, self.data, fit.table.features, fit.boosting.ensemble, self.scale, monitor
-            )
-            for fit in fits
+            self._model(fit.table.features, fit.boosting.ensemble, monitor, {}) for fit in fits
         ]
         return CrossFit(models, self._oof_scores(fits), monitor.best_round, monitor.stop_reason)
+
+    def _model(
+        self, features: Any, ensemble: Any, monitor: Monitor, learned: dict[str, Vector]
+    ) -> Any:
+        """Return a fitted model, with the numbers that its loss learned."""
+        own = self.loss, self.data, features, ensemble, self.scale, monitor
+        named = {f"loss.{name}": np.asarray(x, np.float64) for name, x in learned.items()}
+        model = self.spec.learner.model(*own)
+        return replace(model, learned=named) if named else model
+
+    def _learned(self, start: _Start) -> dict[str, Vector]:
+        """Return the numbers that the loss learns from the scores of the training rows."""
+        if not self.loss.learns:
+            return {}
+        # Rounds after the best one are in the scores of the loop.
+        score = self._start_score(start.ensemble, start.tables)
+        score = score + self._model_score(start.model, self.train_rows)
+        return self.loss.learn(start.rows.y, start.rows.weight, score)
 
     def _prepare(self) -> _Start:
         """Return everything that is learned before the first round."""
@@ -209,7 +232,8 @@ class _BoostingTrainer:
         score = self._start_score(ensemble, tables) + self._model_score(model, train)
         source = learner.source(tables[0], self.context)
         rows = EncodedRows(encoded, y, train.weight, score, source)
-        return _Start(encoder, _Encoded(features, encode), rows, ensemble, constant, missing, model)
+        table = _Encoded(features, encode)
+        return _Start(encoder, table, tables, rows, ensemble, constant, missing, model)
 
     def _target_encoder(self, y: npt.NDArray[Any]) -> TargetEncoder:
         known = None if self.previous is None else self.previous.features

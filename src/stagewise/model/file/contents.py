@@ -43,6 +43,7 @@ from stagewise.model.file.labels import (
     unpack_label_lists,
     unpack_labels,
 )
+from stagewise.model.file.learned_numbers import pack_learned, unpack_learned
 from stagewise.model.file.least_squares import pack_least_squares, unpack_least_squares
 from stagewise.model.file.row_offsets import pack_row_offset, unpack_row_offset
 from stagewise.model.file.sections import (
@@ -108,6 +109,7 @@ def pack(model: Model, estimator: Mapping[str, Any]) -> tuple[dict[str, Any], di
         **pack_target_encodings(model.features.target_encodings),
         **pack_least_squares(model.least_squares),
         **pack_row_offset(model.row_offset),
+        **pack_learned(model.learned),
     }
     facts: dict[str, Any] = {
         "task": model.task,
@@ -274,6 +276,7 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
         class_targets=class_targets,
         least_squares=unpack_least_squares(arrays, features, ensemble, offset, scale),
         row_offset=_unpack_row_offset(arrays, features),
+        learned=unpack_learned(arrays),
     )
     return model, _unpack_estimator(facts["estimator"])
 

@@ -27,7 +27,7 @@ __all__ = ["decode", "encode", "read_model", "write_model"]
 
 # Not text, and with both kinds of line ends, so that a transfer in text mode is detected.
 MAGIC = b"\x93STGW\r\n\x1a"
-MAJOR, MINOR = 1, 6
+MAJOR, MINOR = 1, 7
 
 # Magic, major version, minor version, length of the header.
 _PREFIX = struct.Struct("<8sIIQ")

@@ -24,6 +24,7 @@ __all__ = [
     "CATEGORY_SETS",
     "CROSSES",
     "LABELS",
+    "LEARNED",
     "LEAST_SQUARES",
     "LINEAR_LEAVES",
     "MISSING_VALUES",
@@ -82,6 +83,12 @@ ROW_OFFSETS = {
     "row_offset_start": "uint64",
     "row_offset_names": "uint8",
 }
+LEARNED = {
+    "learned_name_start": "uint64",
+    "learned_names": "uint8",
+    "learned_start": "uint64",
+    "learned_values": "float64",
+}
 OPTIONAL = {
     **NAMES,
     **MISSING_VALUES,
@@ -95,6 +102,7 @@ OPTIONAL = {
     **TARGETS,
     **LEAST_SQUARES,
     **ROW_OFFSETS,
+    **LEARNED,
 }
 # The sections of format 1 and their types. All have one dimension.
 SECTIONS: dict[str, str] = {

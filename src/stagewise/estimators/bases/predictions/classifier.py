@@ -46,7 +46,6 @@ class ClassifierPredictions(ClassifierMixin):
     """Classifiers whose model has scores."""
 
     class_weight: Any
-    _passed_loss: Loss | None
 
     if TYPE_CHECKING:  # defined by the other bases of an estimator
 
@@ -55,6 +54,8 @@ class ClassifierPredictions(ClassifierMixin):
         def _score(self, X: Any, n_rounds: Any = None) -> Vector: ...
 
         def _staged_with_offset(self, X: Any, offset: Any, exposure: Any) -> Iterator[Vector]: ...
+
+        def _prediction_loss(self, model: Any) -> Loss: ...
 
         def _with_offset(
             self, model: Model, score: Vector, X: Any, offset: Any, exposure: Any
@@ -189,10 +190,7 @@ class ClassifierPredictions(ClassifierMixin):
             return np.ones((len(score), 1))
         if model.loss == "log_loss" and score.shape[1] == 1:  # the path of single rows
             return np.stack([expit(-score[:, 0]), expit(score[:, 0])], axis=1)
-        loss = self._passed_loss
-        if loss is None:
-            loss = CLASSIFICATION_LOSSES[model.loss](len(model.classes))
-        return np.asarray(loss.mean(squeeze_outputs(score)))
+        return np.asarray(self._prediction_loss(model).mean(squeeze_outputs(score)))
 
     def _decide(self, model: Model, score: Vector) -> npt.NDArray[Any]:
         assert model.classes is not None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,17 +23,11 @@ __all__ = ["RegressionLossParameters", "RegressorPredictions"]
 
 Vector = npt.NDArray[np.float64]
 
-# The link of a loss does not depend on its parameters.
-_DEFAULTS: Mapping[str, Loss] = MappingProxyType(
-    {n: kind() for n, kind in REGRESSION_LOSSES.items()}
-)
-
 
 class RegressorPredictions(ScoredByR2):
     """Regressors whose model has scores."""
 
     _several_targets = False
-    _passed_loss: Loss | None
 
     if TYPE_CHECKING:  # defined by the other bases of an estimator
 
@@ -43,6 +36,8 @@ class RegressorPredictions(ScoredByR2):
         def _score(self, X: Any, n_rounds: Any = None) -> Vector: ...
 
         def _staged_with_offset(self, X: Any, offset: Any, exposure: Any) -> Iterator[Vector]: ...
+
+        def _prediction_loss(self, model: Any) -> Loss: ...
 
         def _with_offset(
             self, model: Model, score: Vector, X: Any, offset: Any, exposure: Any
@@ -113,7 +108,7 @@ class RegressorPredictions(ScoredByR2):
         return score_of_predictions(self.predict(X, **named), y, sample_weight)
 
     def _predict_scores(self, model: Model, score: Vector) -> Vector:
-        loss = self._passed_loss or _DEFAULTS[model.loss]
+        loss = self._prediction_loss(model)
         if score.shape[1] != loss.n_outputs:
             loss = MultiTargetLoss(loss, score.shape[1])
         return np.asarray(model.offset + model.scale * loss.mean(squeeze_outputs(score)))

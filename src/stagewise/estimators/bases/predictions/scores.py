@@ -107,10 +107,14 @@ class ModelScores:
                 given[name] = source
             elif value is None and source:
                 raise ValueError(_needs_offset(type(self).__name__, name))
-        loss = self._passed_loss or registered_loss(model)
+        loss = self._prediction_loss(model)
         n_outputs = model.ensemble.n_outputs
         found = read_offsets(loss, given["offset"], given["exposure"], X, n_rows, n_outputs)
         return None if found is None else found / model.scale
+
+    def _prediction_loss(self, model: Any) -> Loss:
+        """Return the loss that turns scores of a model into predictions."""
+        return prediction_loss(model, self._passed_loss)
 
     def _start_score(self, model: Any, X: Any) -> Any:
         """Return the scores that the estimator of `init` predicts, or 0."""
@@ -155,11 +159,26 @@ class ModelScores:
             yield out + start
 
 
-def registered_loss(model: Model) -> Loss:
-    """Return the loss of a model by its name, with default parameters."""
-    if model.classes is None:
-        return REGRESSION_LOSSES[model.loss]()
-    return CLASSIFICATION_LOSSES[model.loss](len(model.classes))
+def prediction_loss(model: Any, passed: Loss | None = None) -> Loss:
+    """Return the loss that turns scores of a model into predictions.
+
+    It has the numbers that the fit learned. Its other parameters are defaults, since predictions do
+    not depend on them.
+
+    Parameters
+    ----------
+    model : Model or TermModel
+        Fitted.
+    passed : Loss or None
+        A custom loss, which is not found by its name.
+    """
+    if passed is not None:
+        loss = passed
+    elif model.classes is None:
+        loss = REGRESSION_LOSSES[model.loss]()
+    else:
+        loss = CLASSIFICATION_LOSSES[model.loss](len(model.classes))
+    return loss.with_learned(model.learned_by("loss")) if loss.learns else loss
 
 
 def refuse_offset(estimator: Any, name: str) -> NoReturn:
