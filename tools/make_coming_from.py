@@ -19,7 +19,9 @@ HEAD = """\
 
 The estimators have scikit-learn's interface, and parameters have scikit-learn's names where it has
 one. A name of another library is an error that gives ours: `num_leaves is the name of LightGBM;
-here it is max_leaf_nodes.` `tools/make_coming_from.py` writes this page from the tables behind
+here it is max_leaf_nodes.` A message about several names ends with the call to paste, so a
+dictionary of parameters is translated by `GradientBoostingRegressor(**parameters)`. Callbacks of
+LightGBM and XGBoost are errors with the parameter here. `tools/make_coming_from.py` writes this page from the tables behind
 these messages.
 
 Attributes and arguments of `predict` that other libraries have are errors of the same kind.
@@ -55,7 +57,7 @@ largest differences:
 | `grow_policy` | CatBoost: `"SymmetricTree"`, `"Depthwise"`, `"Lossguide"`; XGBoost: \
 `"depthwise"`, `"lossguide"` | `"symmetric"`, `"depth_wise"`, `"best_first"` |
 | `verbose` | CatBoost: every how many rounds a line is printed; LightGBM: -1 prints nothing | \
-0, 1 or 2; 0 prints nothing |
+0, 1 or 2, False or True; 0 prints nothing |
 | `eval_metric` | a name, or a list | also a scorer of scikit-learn, a function or a `Metric`; \
 the first one decides when to stop |
 | `eval_set` of `fit` | CatBoost: keeps the best round | a tuple, a list, or a mapping of names; \

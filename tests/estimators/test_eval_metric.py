@@ -422,3 +422,52 @@ def test_rows_of_datasets_are_read_into_memory_for_a_metric(numbers):
 
 def test_no_metric_is_empty():
     assert find_metrics(None, "regression") == ()
+
+
+# ---- names that other libraries have, or that are a habit ---------------------------------------
+
+HABITS = {
+    "acc": "accuracy",
+    "Acc": "accuracy",
+    "Accuracy": "accuracy",
+    "logloss": "log_loss",
+    "Logloss": "log_loss",
+    "binary_logloss": "log_loss",
+    "multi_logloss": "log_loss",
+    "mlogloss": "log_loss",
+    "AUC": "auc",
+    "aucpr": "average_precision",
+    "merror": "error_rate",
+    "error": "error_rate",
+    "mse": "rmse",
+    "MSE": "rmse",
+    "l2": "rmse",
+    "l1": "mae",
+    "RMSE": "rmse",
+    "R2": "r2",
+    "rmsle": "neg_root_mean_squared_log_error",
+    "mape": "neg_mean_absolute_percentage_error",
+}
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("name", HABITS)
+def test_the_message_for_a_name_by_habit_has_ours(name, task):
+    ours = HABITS[name]
+    of = METRICS[ours].task if ours in METRICS else task
+    words = "" if of == task else f", a metric of {of}"
+    with pytest.raises(
+        ValueError, match=rf"(it is|get_scorer\() ?'?{ours}'\)?{words}\.$"
+    ) as caught:
+        find_metrics(name, task)
+    if ours in METRICS:
+        assert "Did you mean" not in str(caught.value)
+
+
+def test_a_scorer_in_the_message_exists_and_can_be_passed(numbers):
+    X, y = numbers
+    with pytest.raises(ValueError, match="get_scorer") as caught:
+        find_metrics("rmsle", "regression")
+    scorer = sk.get_scorer(str(caught.value).split("get_scorer('")[1].split("'")[0])
+    model = GradientBoostingRegressor(n_estimators=5, loss="poisson", eval_metric=scorer)
+    assert model.fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:]).best_score_["valid"]

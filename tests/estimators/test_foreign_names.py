@@ -193,6 +193,85 @@ def test_the_message_has_our_parameter_name(name: str) -> None:
         kind(**{name: 1})
 
 
+def call_of(message: str) -> object:
+    """Return the estimator that the last line of a message constructs."""
+    last = message.splitlines()[-1]
+    assert last.startswith("The call here"), message
+    return eval(last.partition(": ")[2], NAMES)
+
+
+LIGHTGBM_CALL = {
+    "num_leaves": 31,
+    "bagging_fraction": 0.8,
+    "feature_fraction": 0.9,
+    "min_child_samples": 5,
+    "verbosity": -1,
+}
+CALLS = {
+    "LightGBM": (
+        GradientBoostingRegressor,
+        LIGHTGBM_CALL,
+        (
+            "max_leaf_nodes=31, subsample=0.8, max_features=FeatureSampling(per_tree=0.9), "
+            "min_samples_leaf=5, verbose=0"
+        ),
+    ),
+    "values that mean something else": (
+        GradientBoostingClassifier,
+        {
+            "boosting_type": "gbdt",
+            "objective": "binary",
+            "bagging_freq": 1,
+            "max_depth": -1,
+            "min_split_gain": 0.5,
+            "is_unbalance": False,
+            "learning_rate": 0.1,
+            "verbose": 100,
+        },
+        "learning_rate=0.1, verbose=1, min_gain=0.25",
+    ),
+    "two parameters of one option": (
+        GradientBoostingRegressor,
+        {"top_rate": 0.2, "other_rate": 0.1, "early_stopping_rounds": 20, "objective": "mae"},
+        (
+            "sampling=Goss(top=0.2, other=0.1), early_stopping=True, n_iter_no_change=20, "
+            "loss='absolute_error'"
+        ),
+    ),
+    "XGBoost": (
+        GradientBoostingClassifier,
+        {"eta": 0.3, "scale_pos_weight": 3, "tree_method": "hist", "multi_strategy": "x"},
+        "learning_rate=0.3, class_weight={0: 1, 1: 3}, leaves='vector'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CALLS)
+def test_one_message_lists_several_names_and_has_the_call_to_paste(case: str) -> None:
+    kind, passed, call = CALLS[case]
+    with pytest.raises(TypeError) as caught:
+        kind(**passed)
+    message = str(caught.value)
+    for name in set(passed) - set(inspect.signature(kind).parameters):
+        assert f"  {name} is the name of" in message
+    assert message.endswith(f"The call here: {kind.__name__}({call})")
+    assert call_of(message).recipe()  # type: ignore[attr-defined]
+
+
+def test_the_call_leaves_out_what_cannot_be_translated() -> None:
+    with pytest.raises(TypeError) as caught:
+        GradientBoostingRegressor(num_leaves=7, nonsense=1, random_strength=2, objective="rank")
+    assert str(caught.value).splitlines()[-1] == (
+        "The call here (without nonsense, random_strength, objective): "
+        "GradientBoostingRegressor(max_leaf_nodes=7)"
+    )
+
+
+def test_the_message_of_set_params_lists_several_names() -> None:
+    with pytest.raises(ValueError, match=r"'num_leaves', 'eta'.*(?s:.)*max_leaf_nodes=7, learning"):
+        GradientBoostingRegressor().set_params(num_leaves=7, eta=0.3)
+
+
 def test_the_message_names_an_estimator_that_has_the_parameter() -> None:
     with pytest.raises(
         TypeError,

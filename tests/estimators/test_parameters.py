@@ -25,6 +25,7 @@ from stagewise import (
     SplitSearch,
 )
 from stagewise.validation import rules
+from stagewise.validation.foreign_callbacks import callbacks
 from stagewise.validation.rules import Number, OneOf
 
 NO_NUMBER = ("a lot", [1], {}, 1 + 2j, np.ones(2), object)
@@ -112,13 +113,16 @@ RULE_CASES = {
     "a metric": RuleCase(
         rules.metric, (3, 1.5, object, [1], True), ((None, None), ("auc", "auc"), (print, print))
     ),
+    "a verbosity": RuleCase(
+        rules.verbosity, (-1, 3, 0.5, "2", None), ((2, 2), (True, 1), (np.False_, 0))
+    ),
     "a seed": RuleCase(
         rules.seed,
         (-1, 2**64, 1.5, True, "seed", [1], math.nan),
         ((None, None), (2**64 - 1, 2**64 - 1), (np.uint64(3), 3)),
     ),
     "callbacks": RuleCase(
-        rules.callbacks, (1, "print", [print, 2], {"a": 1}), ((None, ()), ([print], (print,)))
+        callbacks, (1, "print", [print, 2], {"a": 1}), ((None, ()), ([print], (print,)))
     ),
     "missing values": RuleCase(
         rules.missing_values,

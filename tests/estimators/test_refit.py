@@ -439,3 +439,14 @@ def test_negative_counts_are_refused_as_by_fit(kind, table):
     bad[7] = -1.5
     with pytest.raises(ValueError, match=r"not negative, but y of refit holds -1.5 at row 7"):
         model.refit(table.X, bad)
+
+
+def test_messages_for_names_of_lightgbm_have_ours():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = GradientBoostingRegressor(n_estimators=2).fit(X, X[:, 0])
+    with pytest.raises(TypeError, match=r"no argument 'decay_rate'\. Here it is decay\."):
+        model.refit(X, X[:, 0], decay_rate=0.9)
+    with pytest.raises(
+        AttributeError, match=r"booster_\.refit\(.*: model\.refit\(X, y, decay=0\.9"
+    ):
+        model.booster_  # noqa: B018

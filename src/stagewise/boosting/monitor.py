@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from stagewise.boosting.progress import ProgressDisplay
 from stagewise.boosting.stopping import EarlyStopping, TimeLimit
@@ -24,6 +25,12 @@ TRAIN, HELD_OUT, OUT_OF_BAG = "train", "valid", "oob"
 of the out-of-bag rows. No other set has them."""
 Evals = Mapping[str, Mapping[str, float]]
 """The loss and the metrics of a round, by the name of the set and of the metric."""
+ENVIRONMENT = {
+    "iteration": "round, which counts from 1",
+    "end_iteration": "n_rounds",
+    "evaluation_result_list": "metrics, such as metrics['valid']['loss']",
+}
+"""Attributes of the environment of LightGBM's callbacks, and ours."""
 WORDS = {HELD_OUT: "validation", OUT_OF_BAG: "out-of-bag", TRAIN: "training"}
 
 
@@ -55,6 +62,14 @@ class Progress:
     best_round: int
     seconds: float
     metrics: Evals = field(default_factory=dict)
+
+    if not TYPE_CHECKING:  # for a type checker, an unknown attribute is an error
+
+        def __getattr__(self, name: str) -> object:
+            """Raise AttributeError; for a name of LightGBM's callbacks, with what replaces it."""
+            ours = ENVIRONMENT.get(name, "")
+            hint = f" Here it is {ours}." if ours else ""
+            raise AttributeError(f"'Progress' object has no attribute {name!r}.{hint}")
 
 
 Callback = Callable[[Progress], bool | None]

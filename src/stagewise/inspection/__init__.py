@@ -1,5 +1,7 @@
 """Inspection of fitted models and of tables."""
 
+import typing as _typing
+
 from stagewise.inspection.bias_variance import BiasVariance, bias_variance
 from stagewise.inspection.dependence import (
     AccumulatedEffects,
@@ -57,6 +59,7 @@ from stagewise.inspection.tables import (
     describe,
     information_gain,
 )
+from stagewise.validation.parameters import nearest_name as _nearest_name
 
 __all__ = [
     "AccumulatedEffects",
@@ -115,3 +118,11 @@ __all__ = [
 def __dir__() -> list[str]:
     """Return the public names: functions and result classes, no modules."""
     return sorted(__all__)
+
+
+if not _typing.TYPE_CHECKING:  # for a type checker, an unknown name is an error
+
+    def __getattr__(name: str) -> object:
+        """Raise AttributeError, which suggests the nearest public name."""
+        hint = "" if name.startswith("_") else _nearest_name(name, __all__)
+        raise AttributeError(f"module 'stagewise.inspection' has no attribute {name!r}.{hint}")

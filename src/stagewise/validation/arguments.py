@@ -35,6 +35,7 @@ FOREIGN_ARGUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "evals": ("eval_set", "eval_set=[(X, y), ...]"),
         "sample_weight_eval_set": ("eval_set", "eval_set=[(X, y, weight), ...]"),
         "data": ("background", ""),
+        "decay_rate": ("decay", ""),
         "feature_perturbation": ("kind", ""),
         "init_score": ("offset", ""),
         "sample_size": ("max_samples", ""),

@@ -61,7 +61,8 @@ FOREIGN_ATTRIBUTES: Mapping[str, ForeignCall] = MappingProxyType(
         "booster_": ForeignCall(
             (_LGB,),
             "stagewise.export_json(model)",
-            "of booster_.trees_to_dataframe(): stagewise.trees_to_frame(model)",
+            "of booster_.trees_to_dataframe(): stagewise.trees_to_frame(model); of "
+            "booster_.refit(X, y, decay_rate=0.9): model.refit(X, y, decay=0.9)",
             "feature_importances_",
             "booster_.dump_model()",
         ),

@@ -13,7 +13,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["FIT_ARGUMENTS", "FOREIGN_NAMES", "ForeignName", "foreign_name_hint", "words_of"]
+__all__ = [
+    "FIT_ARGUMENTS",
+    "FOREIGN_NAMES",
+    "ForeignName",
+    "foreign_name_hint",
+    "is_true_of",
+    "words_of",
+]
 
 
 @dataclass(frozen=True)
@@ -314,7 +321,7 @@ def foreign_name_hint(
         return f"{start} here it is {own}."
     entry: ForeignName | None = found
     while entry is not None:
-        if _is_true_of(entry, kind, known, rules):
+        if is_true_of(entry, kind, known, rules):
             words = words_of(rules.get(entry.ours)) if not (entry.usage or entry.note) else ""
             here = f"it is {entry.remedy}" if entry.ours else entry.note
             return _sentence(f"{start} here {here}{words}")
@@ -353,7 +360,7 @@ def _parameter_of_option(entry: ForeignName, kind: type) -> str:
     return ""
 
 
-def _is_true_of(
+def is_true_of(
     entry: ForeignName, kind: type, known: Collection[str], rules: Mapping[str, Any]
 ) -> bool:
     """Return whether an estimator accepts what an entry of the table names."""

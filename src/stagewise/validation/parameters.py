@@ -9,16 +9,18 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from stagewise.errors import InvalidParameterError
 from stagewise.validation import rules
+from stagewise.validation.foreign_callbacks import callbacks
 from stagewise.validation.foreign_names import foreign_name_hint
 from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.rules import Number, OneOf, Rule, flag
+from stagewise.validation.translated_call import translated_call
 
 __all__ = [
     "LEAVE_ROWS_OUT",
@@ -33,6 +35,7 @@ __all__ = [
     "nested_hint",
     "option_classes",
     "suggests_names",
+    "unknown_parameters",
 ]
 
 SIMILAR = 0.65
@@ -91,8 +94,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "time_limit": Number(0.0, open_low=True, or_none=True),
         "warm_start": flag,
         "random_state": rules.seed,
-        "verbose": Number(0, 2, whole=True),
-        "callbacks": rules.callbacks,
+        "verbose": rules.verbosity,
+        "callbacks": callbacks,
         "quantile": Number(0.0, 1.0, open_low=True, open_high=True, or_none=True),
     }
 )
@@ -251,8 +254,6 @@ def check_parameter(estimator: Any, name: str) -> Any:
     """Return one parameter of an estimator, checked and converted to a plain Python type."""
     rule: Rule = {**RULES, **getattr(estimator, "_rules", {})}[name]
     value = getattr(estimator, name)
-    if name == "verbose" and isinstance(value, bool):
-        value = int(value)
     try:
         return rule(value)
     except InvalidParameterError:  # of an option, complete
@@ -365,18 +366,42 @@ def option_classes(parameter: str, own: Iterable[str], kind: type) -> list[type]
     return [k for k in options if names <= {*inspect.signature(k).parameters} - refused]
 
 
+def unknown_parameters(
+    unknown: Sequence[str], passed: Mapping[str, Any], kind: type, names: Iterable[str]
+) -> str:
+    """Return the message for unknown parameters of a class: all of them, and the call to paste.
+
+    Parameters
+    ----------
+    unknown : sequence of str
+        The parameters that the class does not have; at least one.
+    passed : mapping of str
+        All parameters that were passed, with their values.
+    kind, names
+        As of `name_hint`.
+    """
+    known = list(names)
+    if len(unknown) == 1:
+        return (
+            f"{kind.__name__} has no parameter {unknown[0]!r}.{name_hint(unknown[0], kind, known)}"
+        )
+    hints = {name: name_hint(name, kind, known).strip() for name in unknown}
+    lines = [
+        f"  {hint if name in hint else f'{name}: {hint}'}" for name, hint in hints.items() if hint
+    ]
+    call = translated_call(kind, passed, known, {**RULES, **getattr(kind, "_rules", {})})
+    start = f"{kind.__name__} has no parameters {', '.join(map(repr, unknown))}."
+    return "\n".join([start, *lines, *([call] if call else [])])
+
+
 def suggests_names(init: Callable[..., None]) -> Callable[..., None]:
     """Decorate a constructor: the error for an unknown parameter suggests the right name."""
     names = [n for n in inspect.signature(init).parameters if n != "self"]
 
     @functools.wraps(init)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> None:
-        for name in kwargs:
-            if name not in names:
-                raise TypeError(
-                    f"{type(self).__name__} has no parameter {name!r}."
-                    f"{name_hint(name, type(self), names)}"
-                )
+        if unknown := [name for name in kwargs if name not in names]:
+            raise TypeError(unknown_parameters(unknown, kwargs, type(self), names))
         init(self, *args, **kwargs)
 
     return wrapper

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,6 @@ __all__ = [
     "OneOf",
     "OrAuto",
     "Rule",
-    "callbacks",
     "categorical",
     "feature_count",
     "flag",
@@ -32,6 +31,7 @@ __all__ = [
     "seed",
     "start",
     "stopping",
+    "verbosity",
 ]
 
 Rule = Callable[[Any], Any]
@@ -109,6 +109,22 @@ def flag(value: Any) -> bool:
     if type(value).__name__ not in ("bool", "bool_"):
         raise ValueError("True or False")
     return bool(value)
+
+
+def verbosity(value: Any) -> int:
+    """Return 0, 1 or 2; False and True are 0 and 1."""
+    if type(value).__name__ in ("bool", "bool_"):
+        return int(value)
+    try:
+        return int(Number(0, 2, whole=True)(value))
+    except ValueError as error:
+        number = isinstance(value, numbers.Real)
+        theirs = " (-1 of LightGBM, no output, is verbose=0 here)" if number and value < 0 else ""
+        if number and value > 2:
+            theirs = (
+                " (a line every so many rounds, as in CatBoost and LightGBM, is verbose=1 here)"
+            )
+        raise ValueError(f"{error}, or True or False{theirs}") from None
 
 
 def least_rows(value: Any) -> float:
@@ -239,19 +255,6 @@ def seed(value: Any) -> Any:
     if not whole or not 0 <= int(value) < 2**64:
         raise ValueError("None, a numpy RandomState, or a whole number from 0 to 2**64 - 1")
     return int(value)
-
-
-def callbacks(value: Any) -> tuple[Any, ...]:
-    """Return the callbacks as a tuple."""
-    if value is None:
-        return ()
-    if callable(value):
-        return (value,)
-    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
-        found = tuple(value)
-        if all(callable(v) for v in found):
-            return found
-    raise ValueError("None, a callable, or a list of callables")
 
 
 def missing_values(value: Any) -> tuple[int | float, ...]:

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from stagewise.display import Summary
 from stagewise.validation.foreign_calls import attribute_hint
 from stagewise.validation.messages import short_repr
-from stagewise.validation.parameters import name_hint, nested_hint
+from stagewise.validation.parameters import name_hint, nested_hint, unknown_parameters
 
 __all__ = ["LibraryEstimator"]
 
@@ -74,6 +74,9 @@ class LibraryEstimator(BaseEstimator):
                     f"{nested_hint(parameter, own, type(self))}"
                 )
             if parameter not in known:
+                unknown = [each for each in params if each.partition("__")[0] not in known]
+                if len(unknown) > 1:
+                    raise ValueError(unknown_parameters(unknown, params, type(self), known))
                 raise ValueError(
                     f"Invalid parameter {name!r} for estimator {type(self).__name__}."
                     f"{name_hint(name, type(self), known)} Valid parameters are: {sorted(known)}."

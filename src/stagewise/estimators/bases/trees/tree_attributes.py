@@ -11,6 +11,7 @@ from stagewise.data.bins import core_columns
 from stagewise.estimators.bases.predictions.dataset_predictions import predicts_datasets
 from stagewise.estimators.bases.trees.refit import refit_estimator
 from stagewise.model.model import Model
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.workers import make_workers
 
 __all__ = ["TreeAttributes"]
@@ -75,6 +76,7 @@ class TreeAttributes:
             by_round = by_round.reshape(len(out), by_round.shape[1] * by_round.shape[2])
         return np.ascontiguousarray(by_round)
 
+    @suggests_arguments
     def refit(
         self,
         X: Any,

@@ -1,0 +1,216 @@
+"""The constructor call that replaces one with parameters of other libraries.
+
+Each parameter of the table `FOREIGN_NAMES` becomes the parameter here, with its value where the
+value means the same, or with a converted one. What cannot be converted is named beside the call.
+This module must not validate parameters: it only tries whether a rule accepts a value.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from stagewise.validation.foreign_names import FOREIGN_NAMES, ForeignName, is_true_of
+
+__all__ = ["translated_call"]
+
+LONGEST_VALUE = 80
+"""The largest number of characters of a value in a call; longer ones are shown as an ellipsis."""
+
+
+class _DefaultError(Exception):
+    """The value is the default here: nothing needs to be passed."""
+
+
+class _UntranslatedError(Exception):
+    """The value has no counterpart that follows from it alone."""
+
+
+def _half(value: Any) -> Any:
+    return _unless(value, 0) / 2
+
+
+def _unless(value: Any, default: Any) -> Any:
+    """Return a value, unless it is the one that means nothing here."""
+    if value == default:
+        raise _DefaultError
+    return value
+
+
+def _no_limit(value: Any) -> Any:
+    """Return a depth, unless it means that there is no limit."""
+    if value is not None and value <= 0:
+        raise _DefaultError
+    return value
+
+
+def _drop(value: Any) -> Any:
+    raise _DefaultError
+
+
+def _word(words: str) -> Callable[[Any], Any]:
+    """Return a conversion of words; "theirs:ours", and "theirs:" for the default here."""
+    table = dict(pair.split(":") for pair in words.split())
+
+    def convert(value: Any) -> str:
+        known = table.get(str(value).replace(":", "-"))
+        if known is None:
+            raise _UntranslatedError
+        if not known:
+            raise _DefaultError
+        return known
+
+    return convert
+
+
+def _lines(value: Any) -> Any:
+    """Return verbose: a number of rounds between lines is 1 here."""
+    return min(max(value, 0), 1) if isinstance(value, int) and value not in (0, 1, 2) else value
+
+
+_LOSS = _word(
+    "regression: regression_l2: l2: mse: mean_squared_error: reg-squarederror: RMSE: "
+    "regression_l1:absolute_error l1:absolute_error mae:absolute_error MAE:absolute_error "
+    "reg-absoluteerror:absolute_error huber:huber Huber:huber fair:fair quantile:quantile "
+    "reg-quantileerror:quantile Quantile:quantile mape:mape MAPE:mape poisson:poisson "
+    "count-poisson:poisson Poisson:poisson gamma:gamma reg-gamma:gamma tweedie:tweedie "
+    "reg-tweedie:tweedie Tweedie:tweedie binary: binary-logistic: Logloss: CrossEntropy: "
+    "multiclass: softmax: multi-softprob: multi-softmax: MultiClass:"
+)
+_DROPOUT = _word("gbdt: gbrt: gbtree: Plain: dart:dart")
+
+CONVERSIONS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
+    {
+        "min_samples_split": lambda n: max(1, n // 2),
+        **dict.fromkeys(("gamma", "min_split_loss", "min_split_gain", "min_gain_to_split"), _half),
+        "max_delta_step": lambda value: _unless(value, 0),
+        **dict.fromkeys(("bagging_freq", "subsample_freq"), _drop),
+        **dict.fromkeys(("use_best_model", "enable_categorical", "first_metric_only"), _drop),
+        **dict.fromkeys(("device", "task_type", "tree_learner", "copy_X"), _drop),
+        **dict.fromkeys(("objective", "loss_function"), _LOSS),
+        **dict.fromkeys(("booster", "boosting_type", "boosting"), _DROPOUT),
+        "tree_method": _word("auto: hist: approx: exact:exact"),
+        "max_leaves": lambda value: _unless(value, 0),
+        "verbosity": lambda value: int(value > 1),
+        "silent": lambda value: int(not value),
+        "logging_level": lambda value: int(value != "Silent"),
+    }
+)
+"""Values here, of values of other libraries that mean something else."""
+
+
+SAME_NAMES: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
+    {"max_depth": _no_limit, "verbose": _lines}
+)
+"""Values here, of parameters that other libraries have under the same name."""
+
+
+def translated_call(
+    kind: type, passed: Mapping[str, Any], known: Collection[str], rules: Mapping[str, Any]
+) -> str:
+    """Return a sentence with the call to paste; empty: nothing can be translated.
+
+    Parameters
+    ----------
+    kind : type
+        The class of the estimator, or of the option.
+    passed : mapping of str
+        The parameters that were passed, ours among them.
+    known : collection of str
+        Its parameters.
+    rules : mapping
+        Their rules.
+    """
+    arguments: dict[str, str] = {}
+    options: dict[str, tuple[str, dict[str, str]]] = {}
+    left = []
+    for name in sorted(passed, key=lambda name: name not in known):  # ours take precedence
+        try:
+            ours, option, text = _translated(name, passed[name], kind, known, rules)
+        except _DefaultError:
+            continue
+        except (_UntranslatedError, TypeError, ValueError):
+            left.append(name)
+            continue
+        taken = ours in arguments and (ours not in options or options[ours][0] != option[0])
+        if taken:
+            left += [name] if arguments[ours] != text else []
+        elif option[0]:
+            own = options.setdefault(ours, (option[0], {}))[1]
+            own.setdefault(option[1], text)
+            inside = ", ".join(f"{key}={each}" for key, each in own.items())
+            arguments[ours] = f"{option[0]}({inside})"
+        else:
+            arguments[ours] = text
+    if not arguments:
+        return ""
+    listed = ", ".join(f"{name}={text}" for name, text in arguments.items())
+    rest = f" (without {', '.join(left)})" if left else ""
+    return f"The call here{rest}: {kind.__name__}({listed})"
+
+
+def _translated(
+    name: str, value: Any, kind: type, known: Collection[str], rules: Mapping[str, Any]
+) -> tuple[str, tuple[str, str], str]:
+    """Return our parameter, the option with its own parameter, and the text of the value."""
+    if name in known:
+        if name in SAME_NAMES:
+            value = SAME_NAMES[name](value)
+        return name, ("", ""), _accepted(value, rules.get(name))
+    entry: ForeignName | None = FOREIGN_NAMES.get(name)
+    while entry is not None and not is_true_of(entry, kind, known, rules):
+        entry = entry.otherwise
+    if name in CONVERSIONS:
+        value = CONVERSIONS[name](value)
+    if entry is None or entry.ours not in known or (entry.note and name not in CONVERSIONS):
+        raise _UntranslatedError
+    if not entry.usage or name in CONVERSIONS:
+        return entry.ours, ("", ""), _accepted(value, rules.get(entry.ours))
+    usage = ast.parse(f"f({entry.usage})", mode="eval").body
+    assert isinstance(usage, ast.Call)
+    if len(usage.keywords) != 1:
+        return _with_condition(usage, entry.ours, value, rules)
+    argument = usage.keywords[0].value
+    if isinstance(argument, ast.Call) and len(argument.keywords) == 1:
+        inner = argument.keywords[0]
+        ours = (ast.unparse(argument.func), str(inner.arg))
+        return entry.ours, ours, _filled(inner.value, value)
+    return entry.ours, ("", ""), _filled(argument, value)
+
+
+def _with_condition(
+    usage: ast.Call, ours: str, value: Any, rules: Mapping[str, Any]
+) -> tuple[str, tuple[str, str], str]:
+    """Return the one argument of several that has the value; the others are written before it."""
+    places = [k for k in usage.keywords if ast.unparse(k.value) == "..."]
+    if len(places) != 1 or isinstance(usage.keywords[0].value, ast.Call):
+        raise _UntranslatedError
+    others = ", ".join(f"{k.arg}={ast.unparse(k.value)}" for k in usage.keywords[:-1])
+    text = _accepted(value, rules.get(ours))
+    first, _, words = others.partition("=")
+    return first, ("", ""), f"{words}, {places[0].arg}={text}"
+
+
+def _filled(argument: ast.expr, value: Any) -> str:
+    """Return an argument with the value in the place of an ellipsis."""
+    if isinstance(argument, ast.Constant) and argument.value is Ellipsis:
+        return _text(value)
+    if isinstance(argument, (ast.Call, ast.Dict)) and "..." in ast.unparse(argument):
+        return ast.unparse(argument).replace("...", _text(value))
+    if value is False or value is None:
+        raise _DefaultError
+    return ast.unparse(argument)
+
+
+def _accepted(value: Any, rule: Any) -> str:
+    """Return the text of a value that the rule of our parameter accepts."""
+    if rule is not None:
+        rule(value)
+    return _text(value)
+
+
+def _text(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= LONGEST_VALUE and not text.startswith("<") else "..."
