@@ -21,8 +21,8 @@ The estimators have scikit-learn's interface, and parameters have scikit-learn's
 one. A name of another library is an error that gives ours: `num_leaves is the name of LightGBM;
 here it is max_leaf_nodes.` A message about several names ends with the call to paste, so a
 dictionary of parameters is translated by `GradientBoostingRegressor(**parameters)`. Callbacks of
-LightGBM and XGBoost are errors with the parameter here. `tools/make_coming_from.py` writes this page from the tables behind
-these messages.
+LightGBM and XGBoost are errors with the parameter here. `tools/make_coming_from.py` writes this
+page from the tables behind these messages.
 
 Attributes and arguments of `predict` that other libraries have are errors of the same kind.
 Packages around scikit-learn's interface work: [shap](explain.md#the-package-shap), Optuna and the
