@@ -21,7 +21,7 @@ from stagewise.boosting.steps import (
     Step,
     log_odds,
     newton,
-    region_optimum,
+    optimum_for,
     step_for,
     symmetric,
     votes,
@@ -29,6 +29,7 @@ from stagewise.boosting.steps import (
 from stagewise.errors import InvalidParameterError
 from stagewise.learners.learner import Learner
 from stagewise.losses import Loss
+from stagewise.losses.levels import LevelsLoss
 
 __all__ = [
     "BY_RESPONSE",
@@ -107,7 +108,7 @@ class Recipe:
 
     def describe(self, loss: Loss) -> str:
         """Return the names of the response and of the step."""
-        if loss.leaf_quantile is not None:
+        if loss.leaf_quantile is not None or isinstance(loss, LevelsLoss):
             return "each leaf's own optimum"
         if self.response is responses.newton:
             return self.step_name
@@ -149,7 +150,7 @@ NEWTON = Recipe("Newton steps", responses.newton, step_for)
 """Trees of -g/h with weights h; leaves -G/(H+λ) (Chen & Guestrin 2016)."""
 
 GRADIENT = Recipe(
-    "each leaf's own optimum", responses.gradient, lambda loss, max_step: region_optimum(max_step)
+    "each leaf's own optimum", responses.gradient, optimum_for
 )
 """Trees of the negative gradient, then the optimum of every region (Friedman 2001)."""
 

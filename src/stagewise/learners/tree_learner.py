@@ -247,6 +247,14 @@ class BoundTree:
             hessian[node] = hessian[pair].sum()
         return NodeSums(gradient, hessian, leaves, gradient.argmax(axis=1))
 
+    def nodes_of_rows(self, term: GrownTerm) -> npt.NDArray[np.intp]:
+        """Return the number of the leaf of the last tree that each training row is in."""
+        numbers = np.zeros(term.tree.value.shape)
+        numbers.reshape(len(numbers), -1)[:, 0] = np.arange(len(numbers))
+        out = np.zeros((self._n_rows, *term.tree.value.shape[1:]), order="F")
+        self._grower.add_scores(term.grown, numbers.reshape(-1), out.T.reshape(-1))
+        return out.reshape(self._n_rows, -1, order="F")[:, 0].astype(np.intp)
+
     def predictions(self, term: GrownTerm, source: Any) -> Vector:
         """Return the predictions of the last tree, with its values, for the training rows."""
         out = np.zeros(self._n_rows)

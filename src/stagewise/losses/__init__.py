@@ -14,6 +14,7 @@ from stagewise.losses.classification import (
     Multinomial,
 )
 from stagewise.losses.function import FunctionLoss
+from stagewise.losses.levels import Expectiles, LevelsLoss, Quantiles
 from stagewise.losses.log_link import Gamma, Poisson, Tweedie
 from stagewise.losses.multi_target import MultiTargetLoss
 from stagewise.losses.registration import register_loss
@@ -37,11 +38,13 @@ __all__ = [
     "ClassSquaredError",
     "ClassTargetsLoss",
     "Expectile",
+    "Expectiles",
     "Exponential",
     "Fair",
     "FunctionLoss",
     "Gamma",
     "Huber",
+    "LevelsLoss",
     "LogCosh",
     "Logistic",
     "Loss",
@@ -50,6 +53,7 @@ __all__ = [
     "Multinomial",
     "Poisson",
     "Quantile",
+    "Quantiles",
     "SquaredError",
     "Tweedie",
     "check_loss",
@@ -71,6 +75,8 @@ REGRESSION_LOSSES: Mapping[str, type[Loss]] = MappingProxyType(
             Poisson,
             Gamma,
             Tweedie,
+            Quantiles,
+            Expectiles,
         )
     }
 )

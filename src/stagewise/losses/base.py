@@ -128,6 +128,11 @@ class Loss(ABC):
         The largest absolute offset of a row: with a larger one, gradients would overflow.
     learns : bool
         Whether predictions need numbers that `learn` computes.
+    location : int or None
+        Of several scores that describe one target, the one that has the offset of a row and the
+        monotone constraints; None: all are equal.
+    shares_trees : bool
+        Whether leaves="auto" is "vector": one tree per round for all scores.
     """
 
     name: str = "custom"
@@ -142,6 +147,8 @@ class Loss(ABC):
     log_link: bool = False
     largest_offset: float = math.inf
     learns: bool = False
+    location: int | None = None
+    shares_trees: bool = False
 
     def __repr__(self) -> str:
         names = self.parameter_names

@@ -137,7 +137,7 @@ class _FoldFit:
 
 def _fitted_rows(loss: Loss, rows: RowSet) -> RowSet:
     """Return the rows that the loop fits: the offset of a loss of y - F is a part of the target."""
-    return rows if loss.degree is None else rows.without_offset()
+    return rows if loss.degree is None else rows.without_offset(loss.location)
 
 
 class _BoostingTrainer:

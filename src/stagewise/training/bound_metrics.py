@@ -56,10 +56,11 @@ class BoundMetrics:
         """Return the metrics of scores, shape (n_rows, n_outputs), of some of the rows."""
         if not self.metrics:
             return {}
-        restored = np.asarray(self.scale.offset + self.scale.scale * score)
+        predicted = self.scale.offset + self.scale.scale * self.loss.mean(squeeze_outputs(score))
         if self.offset is not None:
-            restored = restored + self.offset[rows]
-        predicted = self.loss.mean(squeeze_outputs(restored))
+            own, location = self.offset[rows], self.loss.location
+            shift = squeeze_outputs(own) if location is None else own[:, location]
+            predicted = predicted + (shift[:, np.newaxis] if predicted.ndim > shift.ndim else shift)
         weight = None if self.weight is None else self.weight[rows]
         return {
             metric.name: metric.value(

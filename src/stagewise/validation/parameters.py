@@ -96,7 +96,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "random_state": rules.seed,
         "verbose": rules.verbosity,
         "callbacks": callbacks,
-        "quantile": Number(0.0, 1.0, open_low=True, open_high=True, or_none=True),
+        "quantile": rules.quantiles,
     }
 )
 

@@ -10,6 +10,7 @@ import math
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ __all__ = [
     "least_split",
     "metric",
     "missing_values",
+    "quantiles",
     "row_count",
     "seed",
     "start",
@@ -79,6 +81,31 @@ class Number:
         high = f" and {'below' if self.open_high else 'at most'} {limit}"
         none = ", or None" if self.or_none else ""
         return f"{kind} {low}{high if self.high < math.inf else ''}{none}"
+
+
+FRACTION = Number(0.0, 1.0, open_low=True, open_high=True)
+
+
+def quantiles(value: Any) -> Any:
+    """Return a number between 0 and 1, several that increase, or None."""
+    if value is None:
+        return None
+    if isinstance(value, (list, tuple, np.ndarray)) and np.ndim(value) == 1:
+        try:
+            found = tuple(FRACTION(level) for level in value)
+        except ValueError:
+            raise ValueError("numbers between 0 and 1, both excluded") from None
+        if len(found) < 2:
+            raise ValueError("one number for one quantile, or a list of at least two")
+        if any(low >= high for low, high in pairwise(found)):
+            raise ValueError("a number, or a list of numbers that increase, each once")
+        return found
+    try:
+        return FRACTION(value)
+    except ValueError:
+        raise ValueError(
+            "a number above 0 and below 1, a list of such numbers that increase, or None"
+        ) from None
 
 
 @dataclass(frozen=True)

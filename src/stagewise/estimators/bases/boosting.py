@@ -100,7 +100,10 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         self, params: dict[str, Any], data: TrainingData | None = None, loss: Loss | None = None
     ) -> dict[str, Any]:
         """Return the parameters with a value for every "auto"; without data, typical ones."""
-        facts = getattr(self, "_facts", DataFacts(of_classes=is_classifier(self)))
+        facts = getattr(self, "_facts", None) or DataFacts(
+            of_classes=is_classifier(self),
+            shares_trees=self._make_loss(ANY_CLASSES).shares_trees,
+        )
         if data is not None and loss is not None:
             facts = self._facts = DataFacts.of_rows(
                 data.train.n_rows,

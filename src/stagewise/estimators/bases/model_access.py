@@ -106,6 +106,7 @@ def fit_loss(estimator: Any) -> Loss:
     loss: Loss = estimator._make_loss(model.classes)  # noqa: SLF001
     n_targets = model.ensemble.n_outputs
     several = model.classes is None and (n_targets > 1 or model.targets is not None)
+    several = several and loss.n_outputs == 1
     return MultiTargetLoss(loss, n_targets) if several else loss
 
 

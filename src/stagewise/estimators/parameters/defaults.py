@@ -53,6 +53,8 @@ class DataFacts:
         The share of the rows that the model of a fold is fitted to.
     total_weight : float or None
         The sum of the weights of the training rows; None: it is not needed.
+    shares_trees : bool
+        Whether a round is one tree for all scores, if that is possible.
     """
 
     n_rows: int = 10_000
@@ -63,6 +65,7 @@ class DataFacts:
     by_validation_rows: bool = False
     fold_share: float = 0.8
     total_weight: float | None = None
+    shares_trees: bool = False
 
     @classmethod
     def of_rows(
@@ -84,7 +87,16 @@ class DataFacts:
         share = sum(shares) / len(shares) if shares else 1.0
         held = bool(folds), has_validation
         weight = None if total_weight is None or n_rows >= FEW_ROWS else total_weight()
-        return cls(n_rows, loss.n_outputs, of_classes, is_sparse, *held, share, weight)
+        return cls(
+            n_rows,
+            loss.n_outputs,
+            of_classes,
+            is_sparse,
+            *held,
+            share,
+            weight,
+            shares_trees=loss.shares_trees,
+        )
 
     @property
     def has_many_rows(self) -> bool:
@@ -217,7 +229,8 @@ def resolve_auto(
             usual |= {**BEST_FIRST, "n_iter_no_change": patience}
             usual["l2_regularization"] = AUTO_L2_OF_CLASSES if several else AUTO_L2
         values |= {name: usual[name] for name in usual if _is_auto(params, name)}
-        if searches and _is_auto(params, "leaves") and _has_vector_leaves(values, facts):
+        shares = facts.shares_trees or (searches and facts.of_classes)
+        if shares and _is_auto(params, "leaves") and _has_vector_leaves(values, facts):
             values["leaves"] = "vector"
         kinds = (BEST_FIRST,) if facts.has_many_rows else TURNS
         values["shapes"] = _shapes(params, values, kinds) if searches else ({},)
@@ -278,8 +291,12 @@ def _shapes(
 
 
 def _has_vector_leaves(values: Mapping[str, Any], facts: DataFacts) -> bool:
-    """Return whether a round is one tree for all classes: with many classes, if it is possible."""
-    many = facts.of_classes and facts.n_outputs > MANY_CLASSES and not facts.is_sparse
+    """Return whether a round is one tree for all scores, if it is possible.
+
+    It is for many classes, and for scores of one target that share trees.
+    """
+    many_classes = facts.of_classes and facts.n_outputs > MANY_CLASSES
+    many = (many_classes or facts.shares_trees) and not facts.is_sparse
     options = {name: v for name, v in flatten_options(values).items() if name != "grow_policy"}
     return many and is_possible(options, "leaves", "vector")
 

@@ -44,7 +44,12 @@ def read_offsets(
             f"exposure is for losses with a log link ({names}), whose predictions it multiplies; "
             f"the loss of this model is {loss.name!r}. Pass an offset, in the units of the score."
         )
-    scores = offset_scores(offset, exposure, X, n_rows, n_outputs)
+    one = loss.location is not None and n_outputs > 1
+    scores = offset_scores(offset, exposure, X, n_rows, 1 if one else n_outputs)
+    if one and scores is not None:  # only the location has an offset
+        whole = np.zeros((n_rows, n_outputs))
+        whole[:, loss.location] = scores[:, 0]
+        scores = whole
     if scores is not None and (too_large := np.abs(scores) > loss.largest_offset).any():
         row, output = (int(place) for place in np.argwhere(too_large)[0])
         raise ValueError(

@@ -67,11 +67,15 @@ class RowSet:
         own = offset if offset is None or self.rows is None else offset[self.rows]
         return replace(self, offset=own)
 
-    def without_offset(self) -> RowSet:
-        """Return rows with the target y - offset, for losses that depend on y - F only."""
+    def without_offset(self, location: int | None = None) -> RowSet:
+        """Return rows with the target y - offset, for losses that depend on y - F only.
+
+        `location` is the score that has the offset, of several that describe one target.
+        """
         if self.offset is None:
             return self
-        return replace(self, y=self.y - self.offset.reshape(self.y.shape), offset=None)
+        own = self.offset if location is None else self.offset[:, location]
+        return replace(self, y=self.y - own.reshape(self.y.shape), offset=None)
 
     def spread(self, values: Vector, n_rows: int) -> Vector:
         """Return values of these rows in the order of all rows that were passed; NaN for others."""

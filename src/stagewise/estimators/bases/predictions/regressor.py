@@ -11,7 +11,14 @@ import numpy.typing as npt
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.predictions.dataset_predictions import predicts_datasets
 from stagewise.estimators.bases.predictions.r_squared import ScoredByR2, score_of_predictions
-from stagewise.losses import REGRESSION_LOSSES, Loss, MultiTargetLoss, is_class_loss
+from stagewise.losses import (
+    REGRESSION_LOSSES,
+    Expectiles,
+    Loss,
+    MultiTargetLoss,
+    Quantiles,
+    is_class_loss,
+)
 from stagewise.losses.base import squeeze_outputs
 from stagewise.losses.registration import LOSS_FORMS, custom_loss
 from stagewise.model.model import Model
@@ -22,6 +29,16 @@ from stagewise.validation.parameters import nearest_name
 __all__ = ["RegressionLossParameters", "RegressorPredictions"]
 
 Vector = npt.NDArray[np.float64]
+
+
+SEVERAL_LEVELS: Mapping[str, type[Loss]] = MappingProxyType(
+    {"quantile": Quantiles, "expectile": Expectiles}
+)
+"""The losses of several levels, by the name of the loss of one level."""
+QUANTILE_NAMES: Mapping[str, str] = MappingProxyType(
+    {"expectile": "level", "quantiles": "levels", "expectiles": "levels"}
+)
+"""The parameter of a loss that the parameter `quantile` of an estimator sets, by loss."""
 
 
 class RegressorPredictions(ScoredByR2):
@@ -107,6 +124,16 @@ class RegressorPredictions(ScoredByR2):
         named = {name: value for name, value in given.items() if value is not None}
         return score_of_predictions(self.predict(X, **named), y, sample_weight)
 
+    def _prediction_loss(self, model: Model) -> Loss:
+        """Return the loss that turns scores into predictions."""
+        if self._passed_loss is not None:
+            return self._passed_loss
+        make: Any = getattr(self, "_make_loss", None)
+        if make is not None and model.loss in QUANTILE_NAMES:
+            found: Loss = make(None)
+            return found
+        return _DEFAULTS[model.loss]
+
     def _predict_scores(self, model: Model, score: Vector) -> Vector:
         loss = self._prediction_loss(model)
         if score.shape[1] != loss.n_outputs:
@@ -127,9 +154,14 @@ class RegressionLossParameters:
         given = {} if quantile is None else {"quantile": quantile}
         own = custom_loss(loss)
         kind = REGRESSION_LOSSES.get(str(loss)) if own is None else None
+        if kind is not None and isinstance(quantile, (list, tuple, np.ndarray)):
+            kind = SEVERAL_LEVELS.get(kind.name, kind)
+        name = "quantile" if kind is None else QUANTILE_NAMES.get(kind.name, "quantile")
+        if given and kind is not None and name in kind.parameter_names:
+            given = {name: quantile}
         for name in given:
             if kind is None or name not in kind.parameter_names:
-                users = [k for k, v in REGRESSION_LOSSES.items() if name in v.parameter_names]
+                users = ["quantile", "expectile", "huber"]
                 raise InvalidParameterError(
                     f"The parameter {name!r} of {estimator_name} is for "
                     f"loss={' or '.join(map(repr, users))}, but loss is {short_repr(loss)}. Leave "

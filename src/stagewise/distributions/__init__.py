@@ -1,0 +1,31 @@
+"""Predicted distributions: what `predict_dist` returns."""
+
+from stagewise.distributions.base import CountDistribution, Distribution
+from stagewise.distributions.counts import (
+    HurdleNegativeBinomial,
+    HurdlePoisson,
+    NegativeBinomial,
+    Poisson,
+    ZeroInflatedNegativeBinomial,
+    ZeroInflatedPoisson,
+)
+from stagewise.distributions.positive import Beta, Gamma, LogNormal, Weibull
+from stagewise.distributions.real import Laplace, Normal, StudentT
+
+__all__ = [
+    "Beta",
+    "CountDistribution",
+    "Distribution",
+    "Gamma",
+    "HurdleNegativeBinomial",
+    "HurdlePoisson",
+    "Laplace",
+    "LogNormal",
+    "NegativeBinomial",
+    "Normal",
+    "Poisson",
+    "StudentT",
+    "Weibull",
+    "ZeroInflatedNegativeBinomial",
+    "ZeroInflatedPoisson",
+]

@@ -1,0 +1,224 @@
+"""The base class of predicted distributions: one distribution for every row."""
+
+from __future__ import annotations
+
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.display import Displayed, Summary
+from stagewise.validation.messages import short_repr
+
+__all__ = ["CountDistribution", "Distribution"]
+
+Vector = npt.NDArray[np.float64]
+MOST_CELLS = 2**22
+"""The number of cells of a table of probabilities that is computed at once."""
+
+
+class Distribution(Displayed, ABC):
+    """A distribution of y for every row: moments, density, cdf, quantiles, samples and scores.
+
+    Parameters are arrays of shape (n_rows,), by name in `parameters`. A function of y takes one
+    number for all rows, one for each, shape (n_rows,), or several for each, shape (n_rows, m).
+    """
+
+    name: str
+    parameters: dict[str, Vector]
+
+    def __init__(self, **parameters: npt.ArrayLike) -> None:
+        values = [np.atleast_1d(np.asarray(v, dtype=np.float64)) for v in parameters.values()]
+        own = np.broadcast_arrays(*values)
+        self.parameters = dict(zip(parameters, own, strict=True))
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["parameters"][name]
+        except KeyError:
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute or parameter {name!r}."
+            ) from None
+
+    def __len__(self) -> int:
+        return len(next(iter(self.parameters.values())))
+
+    def __getitem__(self, rows: Any) -> Self:
+        """Return the distributions of some rows."""
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__)
+        found.parameters = {n: np.atleast_1d(v[rows]) for n, v in self.parameters.items()}
+        return found
+
+    def _summary(self) -> Summary:
+        facts: dict[str, Any] = {"rows": len(self)}
+        for name, values in self.parameters.items():
+            facts[name] = f"{values.min():.4g} to {values.max():.4g}" if len(values) else "no rows"
+        return Summary(f"{type(self).__name__} distributions", facts)
+
+    # ---- moments ---------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def mean(self) -> Vector:
+        """The mean of every row."""
+
+    @property
+    @abstractmethod
+    def var(self) -> Vector:
+        """The variance of every row; inf or NaN where there is none."""
+
+    @property
+    def std(self) -> Vector:
+        """The standard deviation of every row."""
+        return np.sqrt(self.var)
+
+    @property
+    def median(self) -> Vector:
+        """The median of every row."""
+        return self.quantile(0.5)
+
+    # ---- functions of y --------------------------------------------------------------------------
+
+    def log_density(self, y: npt.ArrayLike) -> Vector:
+        """Return the logarithm of the density, or of the probability of a count, at y."""
+        values, own = self._at(y)
+        with np.errstate(all="ignore"):
+            return np.asarray(self._log_density(values, **own))
+
+    def density(self, y: npt.ArrayLike) -> Vector:
+        """Return the density, or the probability of a count, at y."""
+        return np.exp(self.log_density(y))
+
+    def cdf(self, y: npt.ArrayLike) -> Vector:
+        """Return the probability of values of at most y."""
+        values, own = self._at(y)
+        with np.errstate(all="ignore"):
+            return np.asarray(np.clip(self._cdf(values, **own), 0.0, 1.0))
+
+    def nll(self, y: npt.ArrayLike) -> Vector:
+        """Return the negative log-likelihood of y, the logarithmic score."""
+        return -self.log_density(y)
+
+    def crps(self, y: npt.ArrayLike) -> Vector:
+        """Return the continuous ranked probability score of y: ∫ (P(Y ≤ t) - 1[y ≤ t])² dt."""
+        values, own = self._at(y)
+        with np.errstate(all="ignore"):
+            return np.asarray(self._crps(values, **own))
+
+    # ---- quantiles and samples -------------------------------------------------------------------
+
+    def quantile(self, q: npt.ArrayLike) -> Vector:
+        """Return a quantile of every row, or of several q a column for each.
+
+        Of counts it is the smallest number whose cdf is at least q.
+
+        Parameters
+        ----------
+        q : float or array-like of shape (m,)
+            Between 0 and 1.
+        """
+        levels = np.asarray(q, dtype=np.float64)
+        if levels.ndim > 1 or not ((levels >= 0.0) & (levels <= 1.0)).all():
+            raise ValueError(
+                f"q must be a number from 0 to 1, or several of them; got {short_repr(q)}."
+            )
+        own = self.parameters
+        if levels.ndim == 1:
+            own = {name: value[:, np.newaxis] for name, value in own.items()}
+        shape = (len(self), *levels.shape)
+        with np.errstate(all="ignore"):
+            found = self._quantile(np.broadcast_to(levels, shape), **own)
+        return np.array(np.broadcast_to(found, shape))
+
+    def interval(self, coverage: float = 0.9) -> Vector:
+        """Return the central interval with this probability, shape (n_rows, 2)."""
+        if not 0.0 < coverage < 1.0:
+            raise ValueError(f"coverage must lie between 0 and 1; got {coverage!r}.")
+        tail = (1.0 - coverage) / 2.0
+        return self.quantile([tail, 1.0 - tail])
+
+    def sample(self, n: int = 1, random_state: Any = 0) -> Vector:
+        """Return random values, shape (n_rows, n).
+
+        Parameters
+        ----------
+        n : int
+            The number of values for each row.
+        random_state : int, numpy Generator or None
+            The seed; None: a new one for every call.
+        """
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+            raise ValueError(f"n must be a whole number, at least 1; got {n!r}.")
+        own = {name: value[:, np.newaxis] for name, value in self.parameters.items()}
+        rng = np.random.default_rng(random_state)
+        return np.asarray(self._sample(rng, (len(self), int(n)), **own), dtype=np.float64)
+
+    # ---- defined by each distribution ------------------------------------------------------------
+
+    @abstractmethod
+    def _log_density(self, y: Vector, **own: Vector) -> Vector:
+        """Return the log density at y, which has the shape of the parameters."""
+
+    @abstractmethod
+    def _cdf(self, y: Vector, **own: Vector) -> Vector:
+        """Return the cdf at y."""
+
+    @abstractmethod
+    def _quantile(self, q: Vector, **own: Vector) -> Vector:
+        """Return the quantiles q."""
+
+    @abstractmethod
+    def _crps(self, y: Vector, **own: Vector) -> Vector:
+        """Return the CRPS of y."""
+
+    def _sample(self, rng: np.random.Generator, shape: tuple[int, int], **own: Vector) -> Vector:
+        # Open at 0 and 1, where quantiles may be infinite.
+        u = rng.uniform(np.finfo(np.float64).tiny, 1.0, size=shape)
+        with np.errstate(all="ignore"):
+            return self._quantile(u, **own)
+
+    def _at(self, y: npt.ArrayLike) -> tuple[Vector, dict[str, Vector]]:
+        """Return y and the parameters with shapes that fit."""
+        values = np.asarray(y, dtype=np.float64)
+        if values.ndim == 0:
+            values = np.full(len(self), values)
+        if values.ndim > 2 or len(values) != len(self):
+            raise ValueError(
+                f"y has the shape {values.shape}; expected one number for each of the {len(self)} "
+                "rows, several for each, or one number for all."
+            )
+        if values.ndim == 1:
+            return values, self.parameters
+        return values, {name: value[:, np.newaxis] for name, value in self.parameters.items()}
+
+
+class CountDistribution(Distribution):
+    """The base class of distributions on 0, 1, 2, …"""
+
+    def pit(self, y: npt.ArrayLike, random_state: Any = 0) -> Vector:
+        """Return the randomised probability integral transform, uniform if the model is right."""
+        values = np.asarray(y, dtype=np.float64)
+        low, high = self.cdf(values - 1.0), self.cdf(values)
+        return low + np.random.default_rng(random_state).uniform(size=low.shape) * (high - low)
+
+    def _crps(self, y: Vector, **own: Vector) -> Vector:
+        """Return Σ_k (P(Y ≤ k) - 1[y ≤ k])² over the counts up to a far quantile."""
+        if y.ndim > 1:
+            columns = [self.crps(y[:, k]) for k in range(y.shape[1])]
+            return np.column_stack(columns)
+        far = np.maximum(self._quantile(np.full(len(y), 1.0 - 1e-9), **own), y)
+        most = int(np.nanmax(far, initial=0.0)) + 2
+        found, block = np.zeros(len(y)), max(1, MOST_CELLS // max(most, 1))
+        order = np.argsort(far, kind="stable")  # rows of about the same length together
+        for first in range(0, len(y), block):
+            rows = order[first : first + block]
+            counts = np.arange(int(far[rows].max()) + 2, dtype=np.float64)
+            part = self[rows]
+            cells = np.broadcast_to(counts, (len(rows), len(counts)))
+            found[rows] = ((part.cdf(cells) - (y[rows, np.newaxis] <= counts)) ** 2).sum(axis=1)
+        return found
+
+
