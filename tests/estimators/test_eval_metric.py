@@ -33,6 +33,13 @@ BOOSTED = [
     StagewiseClassifier,
 ]
 
+POINT_METRICS = [
+    name
+    for name, metric in METRICS.items()
+    if metric.task == "regression" and not metric.of_distribution
+]
+"""The metrics of one prediction per row."""
+
 
 @pytest.fixture(scope="module")
 def classes():
@@ -377,7 +384,7 @@ def test_a_function_cannot_change_the_rows(classes):
     np.testing.assert_array_equal(y, kept)
 
 
-@pytest.mark.parametrize("name", [n for n, m in METRICS.items() if m.task == "regression"])
+@pytest.mark.parametrize("name", POINT_METRICS)
 def test_metrics_of_several_targets_are_means_over_them(name, numbers):
     rng = np.random.default_rng(0)
     Y, P = rng.uniform(0.5, 3, (2, 50, 3))

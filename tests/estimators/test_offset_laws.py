@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
 from stagewise.elementary import portable_exp, portable_log
-from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss, Tweedie
+from stagewise.losses import CLASSIFICATION_LOSSES, POINT_LOSSES, Loss, Tweedie
 
 N = 80
 PLAIN = {
@@ -137,7 +137,7 @@ def test_a_constant_offset_of_log_odds_moves_the_first_score_only(seed: int) -> 
 
 
 def cases() -> list[Any]:
-    regression = [REGRESSION_LOSSES[name]() for name in REGRESSION_LOSSES]
+    regression = [POINT_LOSSES[name]() for name in POINT_LOSSES]
     own = [loss for loss in regression if loss.degree is None] + [Tweedie(1.2)]
     classes = [kind(n) for kind in CLASSIFICATION_LOSSES.values() for n in (2, 4)]
     return [pytest.param(loss, id=repr(loss)) for loss in own + classes]

@@ -13,7 +13,7 @@ from estimators.tables import make_table, quick
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, register_loss
 from stagewise.errors import InvalidParameterError, ModelFormatError
 from stagewise.losses import (
-    REGRESSION_LOSSES,
+    POINT_LOSSES,
     Exponential,
     Fair,
     LogCosh,
@@ -195,7 +195,7 @@ def test_a_loss_that_its_parameters_do_not_describe_is_not_saved(table, tmp_path
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", [*REGRESSION_LOSSES, "log_loss", "exponential", "custom"])
+@pytest.mark.parametrize("name", [*POINT_LOSSES, "log_loss", "exponential", "custom"])
 def test_names_of_this_library_cannot_be_registered(name):
     with pytest.raises(ValueError, match=r"cannot be replaced|has no name"):
         register_loss(type("Own", (SquaredError,), {"name": name}))
@@ -221,7 +221,7 @@ def test_the_same_definition_may_be_registered_again():
 
 
 LOSSES = {
-    **{name: kind() for name, kind in REGRESSION_LOSSES.items()},
+    **{name: kind() for name, kind in POINT_LOSSES.items()},
     "fair": Fair(delta=1.0),  # elsewhere δ depends on the other rows
     "log_cosh": LogCosh(delta=1.0),
 }
@@ -288,5 +288,5 @@ def test_the_check_of_a_function_compares_its_hessian():
 
 
 def test_the_quantile_of_another_loss_names_its_own_parameter(table):
-    with pytest.raises(InvalidParameterError, match=r"losses\.Expectile\(level=\.\.\.\)"):
-        quick(Regressor, loss="expectile", quantile=0.9).fit(table.X, table.number)
+    with pytest.raises(InvalidParameterError, match=r"losses\.Tweedie\(power=\.\.\.\)"):
+        quick(Regressor, loss="tweedie", quantile=0.9).fit(table.X, table.number)

@@ -17,6 +17,7 @@ from reference import losses
 from stagewise._native import Gradients, Workers, softmax_state, supported_isas
 from stagewise.losses import (
     CLASSIFICATION_LOSSES,
+    POINT_LOSSES,
     REGRESSION_LOSSES,
     AbsoluteError,
     BinarySquaredError,
@@ -290,7 +291,7 @@ def loss_rows(loss: Loss, n: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.floa
 
 def test_every_registered_loss_is_tested_here() -> None:
     of_classes = {type(make(k)) for make in CLASSIFICATION_LOSSES.values() for k in (2, 3)}
-    registered = {*REGRESSION_LOSSES.values(), *of_classes}
+    registered = {*POINT_LOSSES.values(), *of_classes}
     assert registered == {type(loss) for loss, _ in LOSSES.values()}
 
 

@@ -29,7 +29,7 @@ from stagewise.datasets import make_friedman1, make_xor
 from stagewise.export import export_text
 from stagewise.inspection import decision_path, shap_values
 from stagewise.learners import HistogramTree
-from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
+from stagewise.losses import CLASSIFICATION_LOSSES, POINT_LOSSES, Loss
 
 TEXTBOOK = {
     "n_estimators": 12,
@@ -369,11 +369,11 @@ def test_explanations_of_paths_refuse_an_estimator_and_exports_show_the_trees(ta
     assert "gain" in export_text(model, show_gain=True)
 
 
-@pytest.mark.parametrize("loss", [*REGRESSION_LOSSES, *CLASSIFICATION_LOSSES])
+@pytest.mark.parametrize("loss", [*POINT_LOSSES, *CLASSIFICATION_LOSSES])
 def test_the_link_is_the_inverse_of_the_mean(loss):
     for made in (
-        [REGRESSION_LOSSES[loss]()]
-        if loss in REGRESSION_LOSSES
+        [POINT_LOSSES[loss]()]
+        if loss in POINT_LOSSES
         else [CLASSIFICATION_LOSSES[loss](k) for k in (2, 3)]
     ):
         score = np.random.default_rng(0).normal(size=(20, made.n_outputs))

@@ -149,9 +149,7 @@ class BoundRecipe:
 NEWTON = Recipe("Newton steps", responses.newton, step_for)
 """Trees of -g/h with weights h; leaves -G/(H+λ) (Chen & Guestrin 2016)."""
 
-GRADIENT = Recipe(
-    "each leaf's own optimum", responses.gradient, optimum_for
-)
+GRADIENT = Recipe("each leaf's own optimum", responses.gradient, optimum_for)
 """Trees of the negative gradient, then the optimum of every region (Friedman 2001)."""
 
 GENTLE = Recipe("Newton steps", responses.newton, lambda loss, max_step: newton, start=ZERO)

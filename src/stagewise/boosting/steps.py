@@ -44,8 +44,6 @@ ROUNDING = 1e-6
 """Row weights are float32, with 24 bits: a smaller share of their sum counts as 0."""
 
 
-
-
 def symmetric(given: StepInput) -> StepResult:
     """Return Newton's step for K symmetric scores: (K-1)/K of it (FHT 2000, Algorithm 6)."""
     k = given.loss.n_outputs

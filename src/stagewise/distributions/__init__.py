@@ -9,14 +9,14 @@ from stagewise.distributions.counts import (
     ZeroInflatedNegativeBinomial,
     ZeroInflatedPoisson,
 )
-from stagewise.distributions.positive import Beta, Gamma, LogNormal, Weibull
+from stagewise.distributions.positive import Beta, GammaDistribution, LogNormal, Weibull
 from stagewise.distributions.real import Laplace, Normal, StudentT
 
 __all__ = [
     "Beta",
     "CountDistribution",
     "Distribution",
-    "Gamma",
+    "GammaDistribution",
     "HurdleNegativeBinomial",
     "HurdlePoisson",
     "Laplace",

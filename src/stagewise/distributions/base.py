@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,7 @@ MOST_CELLS = 2**22
 
 
 class Distribution(Displayed, ABC):
-    """A distribution of y for every row: moments, density, cdf, quantiles, samples and scores.
+    """The distribution of y in every row: its mean, density, cdf, quantiles and samples.
 
     Parameters are arrays of shape (n_rows,), by name in `parameters`. A function of y takes one
     number for all rows, one for each, shape (n_rows,), or several for each, shape (n_rows, m).
@@ -58,7 +57,7 @@ class Distribution(Displayed, ABC):
             facts[name] = f"{values.min():.4g} to {values.max():.4g}" if len(values) else "no rows"
         return Summary(f"{type(self).__name__} distributions", facts)
 
-    # ---- moments ---------------------------------------------------------------------------------
+    # ---- mean and variance -----------------------------------------------------------------------
 
     @property
     @abstractmethod
@@ -150,7 +149,7 @@ class Distribution(Displayed, ABC):
         random_state : int, numpy Generator or None
             The seed; None: a new one for every call.
         """
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+        if not _is_whole(n) or n < 1:
             raise ValueError(f"n must be a whole number, at least 1; got {n!r}.")
         own = {name: value[:, np.newaxis] for name, value in self.parameters.items()}
         rng = np.random.default_rng(random_state)
@@ -158,25 +157,16 @@ class Distribution(Displayed, ABC):
 
     # ---- defined by each distribution ------------------------------------------------------------
 
-    @abstractmethod
-    def _log_density(self, y: Vector, **own: Vector) -> Vector:
-        """Return the log density at y, which has the shape of the parameters."""
+    if TYPE_CHECKING:  # functions of y, or of q, and of the parameters by name
 
-    @abstractmethod
-    def _cdf(self, y: Vector, **own: Vector) -> Vector:
-        """Return the cdf at y."""
+        def _log_density(self, y: Any, **own: Any) -> Vector: ...
+        def _cdf(self, y: Any, **own: Any) -> Vector: ...
+        def _quantile(self, q: Any, **own: Any) -> Vector: ...
+        def _crps(self, y: Any, **own: Any) -> Vector: ...
 
-    @abstractmethod
-    def _quantile(self, q: Vector, **own: Vector) -> Vector:
-        """Return the quantiles q."""
-
-    @abstractmethod
-    def _crps(self, y: Vector, **own: Vector) -> Vector:
-        """Return the CRPS of y."""
-
-    def _sample(self, rng: np.random.Generator, shape: tuple[int, int], **own: Vector) -> Vector:
+    def _sample(self, rng: np.random.Generator, size: tuple[int, int], **own: Vector) -> Vector:
         # Open at 0 and 1, where quantiles may be infinite.
-        u = rng.uniform(np.finfo(np.float64).tiny, 1.0, size=shape)
+        u = rng.uniform(np.finfo(np.float64).tiny, 1.0, size=size)
         with np.errstate(all="ignore"):
             return self._quantile(u, **own)
 
@@ -196,7 +186,7 @@ class Distribution(Displayed, ABC):
 
 
 class CountDistribution(Distribution):
-    """The base class of distributions on 0, 1, 2, …"""
+    """The base class of distributions on the counts 0, 1, 2 and so on."""
 
     def pit(self, y: npt.ArrayLike, random_state: Any = 0) -> Vector:
         """Return the randomised probability integral transform, uniform if the model is right."""
@@ -222,3 +212,5 @@ class CountDistribution(Distribution):
         return found
 
 
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

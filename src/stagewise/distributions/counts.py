@@ -45,11 +45,11 @@ def nb_log_density(y: Vector, mu: Vector, dispersion: Vector) -> Vector:
 
 def poisson_part(y: Vector, mu: Vector, dispersion: Vector) -> Vector:
     """Return (1/α + y) log(1 + α mu), which is mu for α → 0."""
-    return (1.0 / dispersion + y) * np.log1p(dispersion * mu)
+    return np.asarray((1.0 / dispersion + y) * np.log1p(dispersion * mu))
 
 
 def _is_count(y: Vector) -> npt.NDArray[np.bool_]:
-    return (y >= 0) & (y == np.floor(y))
+    return np.asarray((y >= 0) & (y == np.floor(y)))
 
 
 class Poisson(CountDistribution):
@@ -65,15 +65,21 @@ class Poisson(CountDistribution):
     def var(self) -> Vector:
         return np.array(self.mu)
 
-    def _log_density(self, y: Vector, *, mu: Vector) -> Vector:
+    def _log_density(  # type: ignore[override]
+        self, y: Vector, *, mu: Vector
+    ) -> Vector:
         inner = special.xlogy(np.maximum(y, 0.0), mu) - mu - special.gammaln(np.maximum(y, 0) + 1.0)
         return np.where(_is_count(y), inner, -np.inf)
 
-    def _cdf(self, y: Vector, *, mu: Vector) -> Vector:
+    def _cdf(  # type: ignore[override]
+        self, y: Vector, *, mu: Vector
+    ) -> Vector:
         return np.where(y >= 0, special.pdtr(np.maximum(np.floor(y), 0.0), mu), 0.0)
 
-    def _quantile(self, q: Vector, *, mu: Vector) -> Vector:
-        return np.maximum(np.asarray(stats.poisson.ppf(q, mu)), 0.0)
+    def _quantile(  # type: ignore[override]
+        self, q: Vector, *, mu: Vector
+    ) -> Vector:
+        return np.asarray(np.maximum(stats.poisson.ppf(q, mu), 0.0))
 
 
 class NegativeBinomial(CountDistribution):
@@ -87,24 +93,30 @@ class NegativeBinomial(CountDistribution):
 
     @property
     def var(self) -> Vector:
-        return self.mu + self.dispersion * np.square(self.mu)
+        return np.asarray(self.mu + self.dispersion * np.square(self.mu))
 
-    def _log_density(self, y: Vector, *, mu: Vector, dispersion: Vector) -> Vector:
+    def _log_density(  # type: ignore[override]
+        self, y: Vector, *, mu: Vector, dispersion: Vector
+    ) -> Vector:
         inner = nb_log_density(np.maximum(y, 0.0), mu, dispersion)
         return np.where(_is_count(y), inner, -np.inf)
 
-    def _cdf(self, y: Vector, *, mu: Vector, dispersion: Vector) -> Vector:
+    def _cdf(  # type: ignore[override]
+        self, y: Vector, *, mu: Vector, dispersion: Vector
+    ) -> Vector:
         r = 1.0 / dispersion
         count = np.maximum(np.floor(y), 0.0)
         near = special.betainc(r, count + 1.0, 1.0 / (1.0 + dispersion * mu))
         found = np.where(dispersion < 1e-9, special.pdtr(count, mu), near)
         return np.where(y >= 0, found, 0.0)
 
-    def _quantile(self, q: Vector, *, mu: Vector, dispersion: Vector) -> Vector:
+    def _quantile(  # type: ignore[override]
+        self, q: Vector, *, mu: Vector, dispersion: Vector
+    ) -> Vector:
         r = 1.0 / np.maximum(dispersion, 1e-9)
         found = stats.nbinom.ppf(q, r, r / (r + mu))
         found = np.where(dispersion < 1e-9, stats.poisson.ppf(q, mu), found)
-        return np.maximum(np.asarray(found), 0.0)
+        return np.asarray(np.maximum(found, 0.0))
 
 
 class _OtherZeros(CountDistribution):
@@ -118,9 +130,9 @@ class _OtherZeros(CountDistribution):
 
     _own: str
 
-    def _split(self, own: dict[str, Vector]) -> tuple[Vector, CountDistribution, dict[str, Vector]]:
+    def _count_quantile(self, q: Vector, own: dict[str, Vector]) -> Vector:
         rest = {name: value for name, value in own.items() if name != self._own}
-        return own[self._own], self.counts(), rest
+        return self.counts()._quantile(q, **rest)  # noqa: SLF001
 
 
 class _ZeroInflated(_OtherZeros):
@@ -130,27 +142,27 @@ class _ZeroInflated(_OtherZeros):
 
     @property
     def mean(self) -> Vector:
-        return (1.0 - self.zero_probability) * self.counts().mean
+        return np.asarray((1.0 - self.zero_probability) * self.counts().mean)
 
     @property
     def var(self) -> Vector:
         counts, p = self.counts(), self.zero_probability
-        return (1.0 - p) * (counts.var + p * np.square(counts.mean))
+        return np.asarray((1.0 - p) * (counts.var + p * np.square(counts.mean)))
 
     def _log_density(self, y: Vector, **own: Vector) -> Vector:
-        p, counts, rest = self._split(own)
-        inner = counts._log_density(y, **rest)
+        p, counts = own[self._own], self.counts()
+        inner = counts.log_density(y)
         zero = np.log(p + (1.0 - p) * np.exp(inner))
         return np.where(y == 0, zero, np.log1p(-p) + inner)
 
     def _cdf(self, y: Vector, **own: Vector) -> Vector:
-        p, counts, rest = self._split(own)
-        return np.where(y >= 0, p + (1.0 - p) * counts._cdf(y, **rest), 0.0)
+        p, counts = own[self._own], self.counts()
+        return np.where(y >= 0, p + (1.0 - p) * counts.cdf(y), 0.0)
 
     def _quantile(self, q: Vector, **own: Vector) -> Vector:
-        p, counts, rest = self._split(own)
+        p = own[self._own]
         level = np.where(q > p, (q - p) / (1.0 - p), 0.0)
-        return np.where(q > p, counts._quantile(np.clip(level, 0.0, 1.0), **rest), 0.0)
+        return np.where(q > p, self._count_quantile(np.clip(level, 0.0, 1.0), own), 0.0)
 
 
 class _Hurdle(_OtherZeros):
@@ -163,31 +175,33 @@ class _Hurdle(_OtherZeros):
 
     @property
     def mean(self) -> Vector:
-        return (1.0 - self.zero_probability) * self.counts().mean / (1.0 - self._at_zero())
+        return np.asarray(
+            (1.0 - self.zero_probability) * self.counts().mean / (1.0 - self._at_zero())
+        )
 
     @property
     def var(self) -> Vector:
         counts, p = self.counts(), self.zero_probability
         squares = (counts.var + np.square(counts.mean)) / (1.0 - self._at_zero())
-        return (1.0 - p) * squares - np.square(self.mean)
+        return np.asarray((1.0 - p) * squares - np.square(self.mean))
 
     def _log_density(self, y: Vector, **own: Vector) -> Vector:
-        p, counts, rest = self._split(own)
-        zero = counts._log_density(np.zeros_like(y), **rest)
-        inner = np.log1p(-p) + counts._log_density(y, **rest) - np.log(-np.expm1(zero))
+        p, counts = own[self._own], self.counts()
+        zero = counts.log_density(np.zeros_like(y))
+        inner = np.log1p(-p) + counts.log_density(y) - np.log(-np.expm1(zero))
         return np.where(y == 0, np.log(p), inner)
 
     def _cdf(self, y: Vector, **own: Vector) -> Vector:
-        p, counts, rest = self._split(own)
-        zero = np.exp(counts._log_density(np.zeros_like(y), **rest))
-        above = (counts._cdf(y, **rest) - zero) / (1.0 - zero)
+        p, counts = own[self._own], self.counts()
+        zero = np.exp(counts.log_density(np.zeros_like(y)))
+        above = (counts.cdf(y) - zero) / (1.0 - zero)
         return np.where(y >= 0, p + (1.0 - p) * np.maximum(above, 0.0), 0.0)
 
     def _quantile(self, q: Vector, **own: Vector) -> Vector:
-        p, counts, rest = self._split(own)
-        zero = np.exp(counts._log_density(np.zeros_like(q), **rest))
+        p, counts = own[self._own], self.counts()
+        zero = np.exp(counts.log_density(np.zeros_like(q)))
         level = zero + (1.0 - zero) * np.clip((q - p) / (1.0 - p), 0.0, 1.0)
-        return np.where(q > p, np.maximum(counts._quantile(level, **rest), 1.0), 0.0)
+        return np.where(q > p, np.maximum(self._count_quantile(level, own), 1.0), 0.0)
 
 
 class ZeroInflatedPoisson(_ZeroInflated):

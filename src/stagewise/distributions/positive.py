@@ -10,7 +10,7 @@ from scipy import special
 
 from stagewise.distributions.base import Distribution
 
-__all__ = ["Beta", "Gamma", "LogNormal", "Weibull"]
+__all__ = ["Beta", "GammaDistribution", "LogNormal", "Weibull"]
 
 Vector = npt.NDArray[np.float64]
 LOG_ROOT_2_PI = 0.5 * math.log(2.0 * math.pi)
@@ -29,25 +29,33 @@ class LogNormal(Distribution):
     def var(self) -> Vector:
         return np.asarray(np.expm1(np.square(self.sigma)) * np.square(self.mean))
 
-    def _log_density(self, y: Vector, *, mu: Vector, sigma: Vector) -> Vector:
+    def _log_density(  # type: ignore[override]
+        self, y: Vector, *, mu: Vector, sigma: Vector
+    ) -> Vector:
         log_y = np.log(np.where(y > 0, y, 1.0))
         inner = -0.5 * np.square((log_y - mu) / sigma) - np.log(sigma) - LOG_ROOT_2_PI - log_y
         return np.where(y > 0, inner, -np.inf)
 
-    def _cdf(self, y: Vector, *, mu: Vector, sigma: Vector) -> Vector:
+    def _cdf(  # type: ignore[override]
+        self, y: Vector, *, mu: Vector, sigma: Vector
+    ) -> Vector:
         return np.asarray(special.ndtr((np.log(np.maximum(y, 0.0)) - mu) / sigma))
 
-    def _quantile(self, q: Vector, *, mu: Vector, sigma: Vector) -> Vector:
+    def _quantile(  # type: ignore[override]
+        self, q: Vector, *, mu: Vector, sigma: Vector
+    ) -> Vector:
         return np.asarray(np.exp(mu + sigma * special.ndtri(q)))
 
-    def _crps(self, y: Vector, *, mu: Vector, sigma: Vector) -> Vector:
+    def _crps(  # type: ignore[override]
+        self, y: Vector, *, mu: Vector, sigma: Vector
+    ) -> Vector:
         z = (np.log(np.maximum(y, 0.0)) - mu) / sigma
         mean = np.exp(mu + 0.5 * sigma * sigma)
         inner = special.ndtr(z - sigma) + special.ndtr(sigma / math.sqrt(2.0)) - 1.0
         return np.asarray(y * (2.0 * special.ndtr(z) - 1.0) - 2.0 * mean * inner)
 
 
-class Gamma(Distribution):
+class GammaDistribution(Distribution):
     """Gamma distributions with mean `mu` and `shape`; the variance is mu²/shape."""
 
     name = "gamma_distribution"
@@ -58,20 +66,28 @@ class Gamma(Distribution):
 
     @property
     def var(self) -> Vector:
-        return np.square(self.mu) / self.shape
+        return np.asarray(np.square(self.mu) / self.shape)
 
-    def _log_density(self, y: Vector, *, mu: Vector, shape: Vector) -> Vector:
+    def _log_density(  # type: ignore[override]
+        self, y: Vector, *, mu: Vector, shape: Vector
+    ) -> Vector:
         ratio = np.where(y > 0, y, 1.0) / mu
         inner = shape * (np.log(ratio) - ratio) + gamma_constant(shape)
         return np.where(y > 0, inner - np.log(np.where(y > 0, y, 1.0)), -np.inf)
 
-    def _cdf(self, y: Vector, *, mu: Vector, shape: Vector) -> Vector:
+    def _cdf(  # type: ignore[override]
+        self, y: Vector, *, mu: Vector, shape: Vector
+    ) -> Vector:
         return np.asarray(special.gammainc(shape, np.maximum(y, 0.0) * shape / mu))
 
-    def _quantile(self, q: Vector, *, mu: Vector, shape: Vector) -> Vector:
+    def _quantile(  # type: ignore[override]
+        self, q: Vector, *, mu: Vector, shape: Vector
+    ) -> Vector:
         return np.asarray(special.gammaincinv(shape, q) * mu / shape)
 
-    def _crps(self, y: Vector, *, mu: Vector, shape: Vector) -> Vector:
+    def _crps(  # type: ignore[override]
+        self, y: Vector, *, mu: Vector, shape: Vector
+    ) -> Vector:
         x = np.maximum(y, 0.0) * shape / mu
         low, high = special.gammainc(shape, x), special.gammainc(shape + 1.0, x)
         spread = np.exp(-special.betaln(0.5, shape)) / shape
@@ -92,19 +108,27 @@ class Weibull(Distribution):
         first, second = (special.gamma(1.0 + k / self.shape) for k in (1.0, 2.0))
         return np.asarray(np.square(self.scale) * np.maximum(second - first**2, 0.0))
 
-    def _log_density(self, y: Vector, *, scale: Vector, shape: Vector) -> Vector:
+    def _log_density(  # type: ignore[override]
+        self, y: Vector, *, scale: Vector, shape: Vector
+    ) -> Vector:
         positive = np.where(y > 0, y, 1.0)
         log_z = shape * np.log(positive / scale)
         inner = np.log(shape / positive) + log_z - np.exp(log_z)
         return np.where(y > 0, inner, -np.inf)
 
-    def _cdf(self, y: Vector, *, scale: Vector, shape: Vector) -> Vector:
+    def _cdf(  # type: ignore[override]
+        self, y: Vector, *, scale: Vector, shape: Vector
+    ) -> Vector:
         return np.asarray(-np.expm1(-((np.maximum(y, 0.0) / scale) ** shape)))
 
-    def _quantile(self, q: Vector, *, scale: Vector, shape: Vector) -> Vector:
+    def _quantile(  # type: ignore[override]
+        self, q: Vector, *, scale: Vector, shape: Vector
+    ) -> Vector:
         return np.asarray(scale * (-np.log1p(-q)) ** (1.0 / shape))
 
-    def _crps(self, y: Vector, *, scale: Vector, shape: Vector) -> Vector:
+    def _crps(  # type: ignore[override]
+        self, y: Vector, *, scale: Vector, shape: Vector
+    ) -> Vector:
         z = (np.maximum(y, 0.0) / scale) ** shape
         mean = scale * special.gamma(1.0 + 1.0 / shape)
         part = special.gammainc(1.0 + 1.0 / shape, z)
@@ -124,24 +148,32 @@ class Beta(Distribution):
 
     @property
     def var(self) -> Vector:
-        return self.mu * (1.0 - self.mu) / (1.0 + self.precision)
+        return np.asarray(self.mu * (1.0 - self.mu) / (1.0 + self.precision))
 
-    def _log_density(self, y: Vector, *, mu: Vector, precision: Vector) -> Vector:
+    def _log_density(  # type: ignore[override]
+        self, y: Vector, *, mu: Vector, precision: Vector
+    ) -> Vector:
         a, b = mu * precision, (1.0 - mu) * precision
         inside = (y > 0) & (y < 1)
         safe = np.where(inside, y, 0.5)
         inner = (a - 1.0) * np.log(safe) + (b - 1.0) * np.log1p(-safe) - special.betaln(a, b)
         return np.where(inside, inner, -np.inf)
 
-    def _cdf(self, y: Vector, *, mu: Vector, precision: Vector) -> Vector:
+    def _cdf(  # type: ignore[override]
+        self, y: Vector, *, mu: Vector, precision: Vector
+    ) -> Vector:
         return np.asarray(
             special.betainc(mu * precision, (1.0 - mu) * precision, np.clip(y, 0.0, 1.0))
         )
 
-    def _quantile(self, q: Vector, *, mu: Vector, precision: Vector) -> Vector:
+    def _quantile(  # type: ignore[override]
+        self, q: Vector, *, mu: Vector, precision: Vector
+    ) -> Vector:
         return np.asarray(special.betaincinv(mu * precision, (1.0 - mu) * precision, q))
 
-    def _crps(self, y: Vector, *, mu: Vector, precision: Vector) -> Vector:
+    def _crps(  # type: ignore[override]
+        self, y: Vector, *, mu: Vector, precision: Vector
+    ) -> Vector:
         a, b = mu * precision, (1.0 - mu) * precision
         inside = np.clip(y, 0.0, 1.0)
         log_spread = special.betaln(precision, precision) - special.betaln(a, a)

@@ -27,18 +27,26 @@ class Normal(Distribution):
 
     @property
     def var(self) -> Vector:
-        return np.square(self.scale)
+        return np.asarray(np.square(self.scale))
 
-    def _log_density(self, y: Vector, *, loc: Vector, scale: Vector) -> Vector:
+    def _log_density(  # type: ignore[override]
+        self, y: Vector, *, loc: Vector, scale: Vector
+    ) -> Vector:
         return -0.5 * np.square((y - loc) / scale) - np.log(scale) - LOG_ROOT_2_PI
 
-    def _cdf(self, y: Vector, *, loc: Vector, scale: Vector) -> Vector:
+    def _cdf(  # type: ignore[override]
+        self, y: Vector, *, loc: Vector, scale: Vector
+    ) -> Vector:
         return np.asarray(special.ndtr((y - loc) / scale))
 
-    def _quantile(self, q: Vector, *, loc: Vector, scale: Vector) -> Vector:
+    def _quantile(  # type: ignore[override]
+        self, q: Vector, *, loc: Vector, scale: Vector
+    ) -> Vector:
         return np.asarray(loc + scale * special.ndtri(q))
 
-    def _crps(self, y: Vector, *, loc: Vector, scale: Vector) -> Vector:
+    def _crps(  # type: ignore[override]
+        self, y: Vector, *, loc: Vector, scale: Vector
+    ) -> Vector:
         z = (y - loc) / scale
         density = np.exp(-0.5 * z * z - LOG_ROOT_2_PI)
         return np.asarray(
@@ -57,22 +65,30 @@ class Laplace(Distribution):
 
     @property
     def var(self) -> Vector:
-        return 2.0 * np.square(self.scale)
+        return np.asarray(2.0 * np.square(self.scale))
 
-    def _log_density(self, y: Vector, *, loc: Vector, scale: Vector) -> Vector:
+    def _log_density(  # type: ignore[override]
+        self, y: Vector, *, loc: Vector, scale: Vector
+    ) -> Vector:
         return -np.abs(y - loc) / scale - np.log(2.0 * scale)
 
-    def _cdf(self, y: Vector, *, loc: Vector, scale: Vector) -> Vector:
+    def _cdf(  # type: ignore[override]
+        self, y: Vector, *, loc: Vector, scale: Vector
+    ) -> Vector:
         z = (y - loc) / scale
         tail = 0.5 * np.exp(-np.abs(z))
         return np.asarray(np.where(z < 0, tail, 1.0 - tail))
 
-    def _quantile(self, q: Vector, *, loc: Vector, scale: Vector) -> Vector:
+    def _quantile(  # type: ignore[override]
+        self, q: Vector, *, loc: Vector, scale: Vector
+    ) -> Vector:
         low = np.log(2.0 * np.minimum(q, 0.5))
         high = -np.log(2.0 * np.minimum(1.0 - q, 0.5))
         return np.asarray(loc + scale * np.where(q < 0.5, low, high))
 
-    def _crps(self, y: Vector, *, loc: Vector, scale: Vector) -> Vector:
+    def _crps(  # type: ignore[override]
+        self, y: Vector, *, loc: Vector, scale: Vector
+    ) -> Vector:
         z = np.abs(y - loc) / scale
         return np.asarray(scale * (z + np.exp(-z) - 0.75))
 
@@ -92,7 +108,9 @@ class StudentT(Distribution):
             inner = np.square(self.scale) * self.df / np.maximum(self.df - 2.0, 0.0)
         return np.where(self.df > 1.0, inner, np.nan)
 
-    def _log_density(self, y: Vector, *, loc: Vector, scale: Vector, df: Vector) -> Vector:
+    def _log_density(  # type: ignore[override]
+        self, y: Vector, *, loc: Vector, scale: Vector, df: Vector
+    ) -> Vector:
         z = (y - loc) / scale
         return np.asarray(
             log_gamma_step(0.5 * df)
@@ -101,15 +119,21 @@ class StudentT(Distribution):
             - 0.5 * (df + 1.0) * np.log1p(z * z / df)
         )
 
-    def _cdf(self, y: Vector, *, loc: Vector, scale: Vector, df: Vector) -> Vector:
+    def _cdf(  # type: ignore[override]
+        self, y: Vector, *, loc: Vector, scale: Vector, df: Vector
+    ) -> Vector:
         return np.asarray(special.stdtr(df, (y - loc) / scale))
 
-    def _quantile(self, q: Vector, *, loc: Vector, scale: Vector, df: Vector) -> Vector:
+    def _quantile(  # type: ignore[override]
+        self, q: Vector, *, loc: Vector, scale: Vector, df: Vector
+    ) -> Vector:
         found = np.asarray(loc + scale * special.stdtrit(df, q))
         ends = np.where(q <= 0.0, -np.inf, np.inf)
         return np.where((q <= 0.0) | (q >= 1.0), ends, found)
 
-    def _crps(self, y: Vector, *, loc: Vector, scale: Vector, df: Vector) -> Vector:
+    def _crps(  # type: ignore[override]
+        self, y: Vector, *, loc: Vector, scale: Vector, df: Vector
+    ) -> Vector:
         z = (y - loc) / scale
         log_density = self._log_density(z, loc=np.zeros(1), scale=np.ones(1), df=df)
         half = special.betaln(0.5, df - 0.5) - 2.0 * special.betaln(0.5, 0.5 * df)

@@ -38,10 +38,12 @@ class TreeLearner:
     """The learner that grows trees by the rules of a `HistogramTree`.
 
     With several rules, the rounds use them in turn: such trees differ more, and their sum has less
-    variance. All rules have the same features, constraints and units.
+    variance. All rules have the same features, constraints and units. With a `location`, only the
+    trees of this output have monotone constraints.
     """
 
     rules: tuple[HistogramTree, ...]
+    location: int | None = None
 
     def start(
         self,
@@ -70,13 +72,20 @@ class TreeLearner:
             )
             return [Grower(workers, t, weight, rules, classes, n_classes, outputs) for t in tables]
 
+        monotone = any(self.rules[0].monotone)
         made = {tree: growers(tree) for tree in dict.fromkeys(self.rules)}
+        free = self.rules
+        if self.location is not None and monotone:
+            free = tuple(replace(tree, monotone=()) for tree in self.rules)
+            made |= {tree: growers(tree) for tree in dict.fromkeys(free)}
         return BoundTree(
             workers,
             [made[tree] for tree in self.rules],
             tables[0].n_rows,
             terms_per_round,
-            monotone=any(self.rules[0].monotone),
+            monotone=monotone,
+            location=self.location,
+            free=[made[tree] for tree in free],
         )
 
 
@@ -153,6 +162,10 @@ class BoundTree:
         The number of trees of a round.
     monotone : bool
         Whether there are monotone constraints.
+    location : int or None
+        The only output whose trees have them; None: all.
+    free : sequence of sequences of Grower
+        The growers of the trees of other outputs.
     """
 
     def __init__(
@@ -163,8 +176,11 @@ class BoundTree:
         terms_per_round: int = 1,
         *,
         monotone: bool,
+        location: int | None = None,
+        free: Sequence[Sequence[Grower]] = (),
     ) -> None:
         self._workers = workers
+        self._location, self._free = location, free
         self._growers = growers
         self._grower = growers[0][0]  # of the last tree
         self._n_rows = n_rows
@@ -179,7 +195,10 @@ class BoundTree:
         number: int,
     ) -> GrownTerm:
         """Fit the next tree to the gradients of the rows in the bag (None: all rows)."""
-        of_tables = self._growers[number // self._terms_per_round % len(self._growers)]
+        round_number, output = divmod(number, self._terms_per_round)
+        constrained = self._location is None or output == self._location
+        growers = self._growers if constrained or self._terms_per_round == 1 else self._free
+        of_tables = growers[round_number % len(growers)]
         self._grower = of_tables[version_of(number, len(of_tables))]
         grown = self._grower.grow(gradients, bag, seed, number)
         return GrownTerm(grown, tree_of(grown))

@@ -30,6 +30,7 @@ from stagewise.losses.robust import Fair, LogCosh
 
 __all__ = [
     "CLASSIFICATION_LOSSES",
+    "POINT_LOSSES",
     "REGRESSION_LOSSES",
     "AbsoluteError",
     "BinarySquaredError",
@@ -80,6 +81,11 @@ REGRESSION_LOSSES: Mapping[str, type[Loss]] = MappingProxyType(
         )
     }
 )
+
+POINT_LOSSES: Mapping[str, type[Loss]] = MappingProxyType(
+    {name: loss for name, loss in REGRESSION_LOSSES.items() if not issubclass(loss, LevelsLoss)}
+)
+"""The losses of one number per target, which several targets may have."""
 
 
 def _log_loss(n_classes: int) -> Loss:

@@ -133,6 +133,8 @@ class Loss(ABC):
         monotone constraints; None: all are equal.
     shares_trees : bool
         Whether leaves="auto" is "vector": one tree per round for all scores.
+    has_distribution : bool
+        Whether scores are parameters of a distribution, which `distribution` returns.
     """
 
     name: str = "custom"
@@ -149,6 +151,7 @@ class Loss(ABC):
     learns: bool = False
     location: int | None = None
     shares_trees: bool = False
+    has_distribution: bool = False
 
     def __repr__(self) -> str:
         names = self.parameter_names
@@ -294,6 +297,13 @@ class Loss(ABC):
         scores are scaled back to the target.
         """
         return np.asarray(score)
+
+    def distribution(self, score: Matrix, start: Any = 0.0, scale: Any = 1.0) -> Any:
+        """Return the distributions of start + scale · z, where z has those of the scores.
+
+        Only for losses with `has_distribution`; without a `degree`, start is 0 and scale is 1.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no distributions.")
 
     def target(self, y: npt.NDArray[Any], output: int) -> npt.NDArray[Any]:
         """Return the target of one output, for residuals; unless overridden, y itself."""

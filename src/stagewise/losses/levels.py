@@ -8,14 +8,14 @@ whatever the scores are. Each docstring: domain, link, formula, hessian.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Workers, weighted_quantile
-from stagewise.exact_sums import mean_rows
 from stagewise.losses.base import BoundLoss, Loss, Matrix, NumpyBoundLoss, Vector
 from stagewise.losses.regression import Expectile
 
@@ -48,7 +48,7 @@ def read_levels(levels: Any, name: str = "levels") -> tuple[float, ...]:
         raise ValueError(
             f"{name} must have at least two numbers; got {found!r}. Pass one number for one level."
         )
-    for place, (low, high) in enumerate(zip(own, own[1:], strict=False)):
+    for place, (low, high) in enumerate(pairwise(own)):
         if not low < high:
             raise ValueError(
                 f"{name} must increase, but {high:g} follows {low:g} at position {place + 1}. "
@@ -77,15 +77,12 @@ class LevelsLoss(Loss):
 
     parameter_names = ("levels",)
     shares_trees = True
+    learns = True
 
     def __init__(self, levels: Iterable[float] = LEVELS) -> None:
         self.levels = read_levels(levels)
         self.n_outputs = len(self.levels)
-
-    @property
-    def location(self) -> int:
-        """The middle level, the one nearest to 1/2."""
-        return int(np.argmin(np.abs(np.array(self.levels) - 0.5)))
+        self.location: int = int(np.argmin(np.abs(np.array(self.levels) - 0.5)))
 
     @property
     def outward(self) -> tuple[tuple[int, int], ...]:
@@ -100,7 +97,8 @@ class LevelsLoss(Loss):
         """The names of the scores."""
         names = [f"{level:g}" for level in self.levels]
         for k, inner in self.outward:
-            names[k] = f"log gap {min(names_of(self, k, inner))} to {max(names_of(self, k, inner))}"
+            low, high = sorted((self.levels[k], self.levels[inner]))
+            names[k] = f"log gap {low:g} to {high:g}"
         return tuple(names)
 
     def gaps(self, score: Matrix, output: int) -> Vector:
@@ -160,25 +158,25 @@ class LevelsLoss(Loss):
         """Return ∂L/∂F by the chain rule, and Σ_k h_k (∂Q_k/∂F)² / K as a hessian."""
         slope, curve = LevelsLoss.tree_derivatives(self, y, score)
         gradient, hessian = np.empty_like(slope), np.empty_like(curve)
+        middle = self.location
         for k in range(self.n_outputs):
             reached, factor = self._reached(k), np.ones(len(score))
-            if k != self.location:
-                factor = self.gaps(score, k) * (1.0 if k > self.location else -1.0)
+            if k != middle:
+                factor = self.gaps(score, k) * (1.0 if k > middle else -1.0)
                 factor[(score[:, k] < LOG_GAP_BOUNDS[0]) | (score[:, k] > LOG_GAP_BOUNDS[1])] = 0.0
             total = slope[:, reached].sum(axis=1) * factor
             gradient[:, k] = total / self.n_outputs
             # A gap is convex in its score: where it grows by a step, |total| is a part of it.
-            bent = np.abs(total) if k != self.location else 0.0
+            bent = np.abs(total) if k != middle else 0.0
             hessian[:, k] = (curve[:, reached].sum(axis=1) * factor**2 + bent) / self.n_outputs
         return gradient, hessian
 
     def _reached(self, output: int) -> list[int]:
         """Return the levels that a score changes: the further ones; of the middle one, all."""
-        if output == self.location:
+        middle = self.location
+        if output == middle:
             return list(range(self.n_outputs))
-        return list(
-            range(output, self.n_outputs) if output > self.location else range(output + 1)
-        )
+        return list(range(output, self.n_outputs) if output > middle else range(output + 1))
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         """Return the scores of the levels of y; gaps are at least `LEAST_GAP`."""
@@ -189,13 +187,16 @@ class LevelsLoss(Loss):
             score[k] = np.log(max(abs(found[k] - found[inner]), LEAST_GAP))
         return score
 
+    def learn(self, y: npt.NDArray[Any], weight: Vector | None, score: Matrix) -> dict[str, Vector]:
+        """Return the levels: predictions depend on which one is the middle."""
+        return {"levels": np.array(self.levels)}
+
+    def with_learned(self, learned: Mapping[str, Vector]) -> LevelsLoss:
+        """Return the loss with the levels of a model."""
+        return type(self)(learned["levels"].tolist()) if "levels" in learned else self
+
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
         return _LevelsBoundLoss(self, workers, y, weight, f"{type(self).__name__}.tree_derivatives")
-
-
-def names_of(loss: LevelsLoss, *outputs: int) -> list[str]:
-    """Return levels as text."""
-    return [f"{loss.levels[k]:g}" for k in outputs]
 
 
 class _LevelsBoundLoss(NumpyBoundLoss):
@@ -214,8 +215,9 @@ class Quantiles(LevelsLoss):
 
         L_τ(y, Q) = τ (y - Q) if y > Q, else (1 - τ) (Q - y)        ∂L_τ/∂Q = 1[y ≤ Q] - τ
 
-    Hessian: 1 is used, with the derivatives over 2 √(τ (1 - τ)). The value of a leaf is the τ-quantile of y - Q for the middle level, and for
-    another one the logarithm of the quantile of (y - Q_inner) / gap with the weights of the gaps.
+    Hessian: 1 is used, with the derivatives over 2 √(τ (1 - τ)). The value of a leaf is the
+    τ-quantile of y - Q for the middle level, and for another one the logarithm of the quantile of
+    (y - Q_inner) / gap with the weights of the gaps.
 
     Parameters
     ----------
@@ -283,14 +285,3 @@ class Expectiles(LevelsLoss):
 
     def level_constant(self, y: npt.NDArray[Any], level: float, weight: Vector | None) -> float:
         return float(Expectile(level).best_constant(y, weight)[0])
-
-
-def mean_loss(
-    loss: LevelsLoss, y: npt.NDArray[Any], predicted: Matrix, weight: Vector | None
-) -> float:
-    """Return the mean loss of predictions of all levels."""
-    each = [
-        mean_rows(np.ascontiguousarray(loss.row_losses(y, tau, predicted[:, k])), weight)
-        for k, tau in enumerate(loss.levels)
-    ]
-    return float(np.mean(each))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.errors import InvalidParameterError
 from stagewise.validation.messages import short_repr
 
 __all__ = ["FitFacts", "Function", "Metric"]
@@ -30,11 +31,18 @@ class FitFacts:
         The name of the loss.
     power : float or None
         The power of the variance of a loss with a log link; None: it has none.
+    levels : tuple of float or None
+        The levels of a loss that predicts several quantiles or expectiles; None: it has one
+        prediction.
+    has_distribution : bool
+        Whether the model predicts distributions.
     """
 
     classes: npt.NDArray[Any] | None
     loss: str
     power: float | None
+    levels: tuple[float, ...] | None = None
+    has_distribution: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,10 @@ class Metric:
         Whether y are the class codes 0, 1, …, in the order of the columns, rather than the labels.
     for_fit : callable or None
         Returns the function for the `FitFacts` of a fit, if it depends on them.
+    of_levels : bool
+        Whether predictions may be several levels, shape (n_rows, n_levels).
+    of_distribution : bool
+        Whether the function takes the predicted distributions instead of the predictions.
     """
 
     name: str
@@ -64,6 +76,8 @@ class Metric:
     task: str | None = None
     of_codes: bool = False
     for_fit: Callable[[FitFacts], Function] | None = None
+    of_levels: bool = True
+    of_distribution: bool = False
 
     def __reduce__(self) -> Any:
         """Return how the metric is pickled: one of the registry by its name."""
@@ -75,6 +89,18 @@ class Metric:
 
     def bind(self, facts: FitFacts) -> Metric:
         """Return the metric for a fit."""
+        if facts.levels is not None and not self.of_levels:
+            raise InvalidParameterError(
+                f"eval_metric={self.name!r} is for one prediction per row, and loss={facts.loss!r} "
+                f"predicts {len(facts.levels)} levels. Use 'pinball' or 'crps', or a function "
+                "(y, prediction, weight) of predictions of shape (n_rows, n_levels)."
+            )
+        if self.of_distribution and not facts.has_distribution and facts.levels is None:
+            raise InvalidParameterError(
+                f"eval_metric={self.name!r} needs predicted distributions, and loss="
+                f"{facts.loss!r} has none. Use a loss such as 'normal' or 'negative_binomial', or "
+                "several quantiles."
+            )
         if self.for_fit is None:
             return self
         return replace(self, function=self.for_fit(facts), for_fit=None)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from stagewise.errors import InvalidParameterError
 from stagewise.exact_sums import mean_rows
 from stagewise.metrics.metric import FitFacts, Function, Metric
+from stagewise.metrics.probabilistic import PROBABILISTIC_METRICS
 from stagewise.metrics.ranking import RankedRows, roc_auc
 from stagewise.metrics.row_losses import (
     CLASSIFICATION_ROW_LOSSES,
@@ -201,7 +202,7 @@ def _d2(power: float) -> Function:
 
 def _registered(task: str, **functions: tuple[Function, bool]) -> dict[str, Metric]:
     return {
-        name: Metric(name, function, larger, task, of_codes=True)
+        name: Metric(name, function, larger, task, of_codes=True, of_levels=False)
         for name, (function, larger) in functions.items()
     }
 
@@ -221,7 +222,8 @@ def _of_power(name: str, of: Callable[[float], Function], larger: bool) -> dict[
             )
         return of(facts.power)
 
-    return {name: Metric(name, _unbound, larger, "regression", of_codes=True, for_fit=for_fit)}
+    own = Metric(name, _unbound, larger, "regression", True, for_fit, of_levels=False)
+    return {name: own}
 
 
 _SQUARED, _ABSOLUTE = (REGRESSION_ROW_LOSSES[f"{name}_error"] for name in ("squared", "absolute"))
@@ -251,6 +253,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         ),
         **_of_power("tweedie_deviance", _deviance, larger=False),
         **_of_power("d2_tweedie_deviance", _d2, larger=True),
+        **PROBABILISTIC_METRICS,
     }
 )
 """The metrics by name. Those of scores of several classes are means over the classes."""

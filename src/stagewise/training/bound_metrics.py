@@ -12,6 +12,7 @@ import numpy.typing as npt
 from stagewise.boosting.monitor import WORDS
 from stagewise.losses import Loss
 from stagewise.losses.base import squeeze_outputs
+from stagewise.losses.levels import LevelsLoss
 from stagewise.metrics import Metric, find_metrics
 from stagewise.metrics.metric import FitFacts
 from stagewise.training.reading.row_set import RowSet
@@ -62,10 +63,14 @@ class BoundMetrics:
             shift = squeeze_outputs(own) if location is None else own[:, location]
             predicted = predicted + (shift[:, np.newaxis] if predicted.ndim > shift.ndim else shift)
         weight = None if self.weight is None else self.weight[rows]
+        distributions: Any = predicted
+        if self.loss.has_distribution and any(metric.of_distribution for metric in self.metrics):
+            start = self.scale.offset + (0.0 if self.offset is None else shift)
+            distributions = self.loss.distribution(score, start, self.scale.scale)
         return {
             metric.name: metric.value(
                 (self.y if metric.of_codes else self.labels)[rows],
-                predicted,
+                distributions if metric.of_distribution else predicted,
                 weight,
                 self.rows_name,
             )
@@ -76,7 +81,14 @@ class BoundMetrics:
 def facts_of(loss: Loss, classes: npt.NDArray[Any] | None) -> FitFacts:
     """Return the facts of a fit that its metrics may depend on."""
     one = getattr(loss, "one", loss)  # the loss of each of several targets
-    return FitFacts(classes, loss.name, getattr(one, "power", None))
+    levels = tuple(loss.levels) if isinstance(loss, LevelsLoss) else None
+    return FitFacts(
+        classes,
+        loss.name,
+        getattr(one, "power", None),
+        levels,
+        has_distribution=loss.has_distribution,
+    )
 
 
 def bind_metrics(

@@ -42,6 +42,7 @@ from stagewise.estimators.parameters.warm_start import (
 from stagewise.learners.histogram_tree import features_per_node
 from stagewise.losses import Loss
 from stagewise.losses.function import needs_value
+from stagewise.losses.levels import LevelsLoss
 from stagewise.losses.registration import custom_loss
 from stagewise.metrics import find_metrics
 from stagewise.model.model import Model
@@ -329,6 +330,11 @@ def _check_linear_leaves(data: TrainingData, loss: Loss) -> None:
         raise InvalidParameterError(
             f"leaves='linear' with loss={loss.name!r} is for one target; y has "
             f"{data.train.n_targets}. Set leaves='constant', or fit one model per target."
+        )
+    if isinstance(loss, LevelsLoss):
+        raise InvalidParameterError(
+            f"leaves='linear' is for one prediction per row; loss={loss.name!r} predicts "
+            f"{loss.n_outputs} levels, whose gaps have no slopes. Set leaves='auto'."
         )
     if len(data.features.categorical) == data.features.n:
         raise InvalidParameterError(

@@ -352,7 +352,8 @@ def _unpack_scores(
     """Check the constants of the model against its task; return offset and scale."""
     base, offset, scale = arrays["base"], arrays["offset"], arrays["scale"]
     n = len(base) if n_classes is None else 1
-    if len(offset) != n or len(scale) != n:
+    # Several scores may describe one target, which has one offset and one scale.
+    if len(offset) not in (1, n) or len(scale) != len(offset):
         raise ModelFormatError(
             "the number of its offsets or scales is not the number of its targets"
         )
@@ -370,7 +371,7 @@ def _unpack_scores(
             raise ModelFormatError("it is a classifier with an offset or a scale")
     if not fits:
         raise ModelFormatError(f"its {len(base)} outputs do not fit its task")
-    return (offset, scale) if n > 1 else (float(offset[0]), float(scale[0]))
+    return (offset, scale) if len(offset) > 1 else (float(offset[0]), float(scale[0]))
 
 
 def _unpack_features(arrays: Mapping[str, Array]) -> Features:

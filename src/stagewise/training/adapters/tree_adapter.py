@@ -106,7 +106,8 @@ class TreeAdapter:
     def learner(self, features: Any, loss: Loss, unit: float, used: Sequence[int]) -> TreeLearner:
         """Return the learner, whose rules are in the units of the scores."""
         return TreeLearner(
-            tuple(self._in_units(tree, features, loss, unit, used) for tree in self.trees)
+            tuple(self._in_units(tree, features, loss, unit, used) for tree in self.trees),
+            loss.location,
         )
 
     def _in_units(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -123,16 +124,6 @@ class RegressorPredictions(ScoredByR2):
         given = {"offset": offset, "exposure": exposure}
         named = {name: value for name, value in given.items() if value is not None}
         return score_of_predictions(self.predict(X, **named), y, sample_weight)
-
-    def _prediction_loss(self, model: Model) -> Loss:
-        """Return the loss that turns scores into predictions."""
-        if self._passed_loss is not None:
-            return self._passed_loss
-        make: Any = getattr(self, "_make_loss", None)
-        if make is not None and model.loss in QUANTILE_NAMES:
-            found: Loss = make(None)
-            return found
-        return _DEFAULTS[model.loss]
 
     def _predict_scores(self, model: Model, score: Vector) -> Vector:
         loss = self._prediction_loss(model)

@@ -122,10 +122,6 @@ class ModelScores:
             return 0.0
         return self._start.scores(X, type(self).__name__) / model.scale
 
-    def _prediction_loss(self, model: Model) -> Loss:
-        """Return the loss that turns scores into predictions."""
-        return self._passed_loss or registered_loss(model)
-
     def _check_rounds(self, model: Any, n_rounds: Any) -> int:
         """Return a number of rounds, or raise InvalidParameterError."""
         n = int(model.ensemble.n_rounds)
