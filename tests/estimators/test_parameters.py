@@ -116,6 +116,11 @@ RULE_CASES = {
     "a verbosity": RuleCase(
         rules.verbosity, (-1, 3, 0.5, "2", None), ((2, 2), (True, 1), (np.False_, 0))
     ),
+    "quantiles": RuleCase(
+        rules.quantiles,
+        (0.0, 1, "0.5", True, [0.5], [0.5, 0.5], [0.9, 0.1], [0.1, 1.0], [[0.1, 0.2]], object),
+        ((None, None), (0.5, 0.5), ([0.1, 0.9], (0.1, 0.9)), (np.array([0.1, 0.5]), (0.1, 0.5))),
+    ),
     "a seed": RuleCase(
         rules.seed,
         (-1, 2**64, 1.5, True, "seed", [1], math.nan),
