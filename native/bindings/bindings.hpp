@@ -176,6 +176,7 @@ void bind_chunks(nb::module_& m);
 void bind_tables(nb::module_& m);
 void bind_sparse(nb::module_& m);
 void bind_losses(nb::module_& m);
+void bind_query_loss(nb::module_& m);
 void bind_sampling(nb::module_& m);
 void bind_grown_tree(nb::module_& m);
 void bind_grower(nb::module_& m);

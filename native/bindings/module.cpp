@@ -21,6 +21,7 @@ NB_MODULE(_native, m) {
   bind_tables(m);
   bind_sparse(m);
   bind_losses(m);
+  bind_query_loss(m);
   bind_sampling(m);
   bind_grown_tree(m);
   bind_grower(m);

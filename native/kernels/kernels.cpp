@@ -10,6 +10,7 @@
 #include "kernels/losses.hpp"
 #include "kernels/packing.hpp"
 #include "kernels/partition.hpp"
+#include "kernels/queries.hpp"
 #include "kernels/quick_scorer.hpp"
 #include "kernels/shap.hpp"
 #include "kernels/split_scan.hpp"
@@ -39,6 +40,9 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
         .softmax = softmax,
         .exponential_state = exponential_state,
         .multiclass_exponential = multiclass_exponential,
+    },
+    QueryKernels{
+        .compare_document = compare_document,
     },
     PackingKernels{
         .pack = pack,

@@ -14,6 +14,7 @@
 #include "kernels/api/losses.hpp"
 #include "kernels/api/packing.hpp"
 #include "kernels/api/partition.hpp"
+#include "kernels/api/queries.hpp"
 #include "kernels/api/scoring.hpp"
 #include "kernels/api/shap.hpp"
 #include "kernels/api/split_scan.hpp"
@@ -21,6 +22,7 @@
 namespace stagewise {
 
 struct Kernels : LossKernels,
+                 QueryKernels,
                  PackingKernels,
                  HistogramKernels,
                  SplitScanKernels,

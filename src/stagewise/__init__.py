@@ -12,7 +12,7 @@ if _typing.TYPE_CHECKING:
     from stagewise import averaging, inspection, losses
     from stagewise.bagging import BaggingClassifier, BaggingRegressor
     from stagewise.boosting.monitor import Progress
-    from stagewise.data import parse_dates
+    from stagewise.data import parse_dates, ranking_target
     from stagewise.datasets import Dataset, read_batches, read_csv, read_parquet
     from stagewise.errors import (
         ColumnWarning,
@@ -31,6 +31,7 @@ if _typing.TYPE_CHECKING:
         ExtraTreesRegressor,
         GentleBoostClassifier,
         GradientBoostingClassifier,
+        GradientBoostingRanker,
         GradientBoostingRegressor,
         LinearRegression,
         LogitBoostClassifier,
@@ -83,6 +84,7 @@ __all__ = [
     "GentleBoostClassifier",
     "Goss",
     "GradientBoostingClassifier",
+    "GradientBoostingRanker",
     "GradientBoostingRegressor",
     "HistogramTree",
     "InvalidParameterError",
@@ -113,6 +115,7 @@ __all__ = [
     "load",
     "losses",
     "parse_dates",
+    "ranking_target",
     "read_batches",
     "read_csv",
     "read_parquet",
@@ -124,7 +127,7 @@ __all__ = [
 _MODULE_NAMES = {
     "bagging": ("BaggingClassifier", "BaggingRegressor"),
     "boosting.monitor": ("Progress",),
-    "data": ("parse_dates",),
+    "data": ("parse_dates", "ranking_target"),
     "datasets": ("Dataset", "read_batches", "read_csv", "read_parquet"),
     "errors": (
         "ColumnWarning",
@@ -143,6 +146,7 @@ _MODULE_NAMES = {
         "ExtraTreesRegressor",
         "GentleBoostClassifier",
         "GradientBoostingClassifier",
+        "GradientBoostingRanker",
         "GradientBoostingRegressor",
         "LinearRegression",
         "LogitBoostClassifier",

@@ -168,7 +168,8 @@ class Boosting:
         self._turns = response.turns(loss, joint=parts.joint)
         self._bound = train.bind(loss, workers)
         self._losses_of = [
-            self._bound if own.rows is train else own.rows.bind(loss, workers) for own in measured
+            self._bound if own.rows is train else own.rows.bind(loss.evaluation(), workers)
+            for own in measured
         ]
         for own, bound in zip(measured, self._losses_of, strict=True):
             if own.rows is not train:

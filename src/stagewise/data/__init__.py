@@ -9,6 +9,7 @@ from stagewise.data.categories.unknown import NO_ROWS, UnknownCategories
 from stagewise.data.date_columns import parse_dates
 from stagewise.data.feature import Feature
 from stagewise.data.features import Features
+from stagewise.data.ranking import ranking_target
 from stagewise.data.reading.missing_values import MissingValues
 from stagewise.data.reading.table import Table, read_table
 from stagewise.data.target import (
@@ -38,6 +39,7 @@ __all__ = [
     "check_weight",
     "match_targets",
     "parse_dates",
+    "ranking_target",
     "read_label_columns",
     "read_labels",
     "read_table",

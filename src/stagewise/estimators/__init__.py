@@ -10,6 +10,7 @@ from stagewise.estimators.decision_tree import (
 from stagewise.estimators.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from stagewise.estimators.forest import RandomForestClassifier, RandomForestRegressor
 from stagewise.estimators.gradient_boosting_classifier import GradientBoostingClassifier
+from stagewise.estimators.gradient_boosting_ranker import GradientBoostingRanker
 from stagewise.estimators.gradient_boosting_regressor import GradientBoostingRegressor
 from stagewise.estimators.linear.least_squares import LinearRegression
 from stagewise.estimators.linear.stagewise_linear import StagewiseLinearRegressor
@@ -32,6 +33,7 @@ __all__ = [
     "ExtraTreesRegressor",
     "GentleBoostClassifier",
     "GradientBoostingClassifier",
+    "GradientBoostingRanker",
     "GradientBoostingRegressor",
     "LinearRegression",
     "LogitBoostClassifier",

@@ -18,6 +18,7 @@ from stagewise.estimators.decision_tree import (
 from stagewise.estimators.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from stagewise.estimators.forest import RandomForestClassifier, RandomForestRegressor
 from stagewise.estimators.gradient_boosting_classifier import GradientBoostingClassifier
+from stagewise.estimators.gradient_boosting_ranker import GradientBoostingRanker
 from stagewise.estimators.gradient_boosting_regressor import GradientBoostingRegressor
 from stagewise.estimators.linear.least_squares import LinearRegression
 from stagewise.estimators.linear.stagewise_linear import StagewiseLinearRegressor
@@ -43,6 +44,7 @@ _CLASSES: dict[str, Any] = {
         ExtraTreesRegressor,
         GentleBoostClassifier,
         GradientBoostingClassifier,
+        GradientBoostingRanker,
         GradientBoostingRegressor,
         LinearRegression,
         LogitBoostClassifier,
@@ -57,6 +59,8 @@ _CLASSES: dict[str, Any] = {
 
 
 def _task(name: str) -> str:
+    if issubclass(_CLASSES[name], GradientBoostingRanker):
+        return "ranking"
     return "classification" if issubclass(_CLASSES[name], ClassifierMixin) else "regression"
 
 

@@ -17,6 +17,14 @@ from stagewise.losses.function import FunctionLoss
 from stagewise.losses.levels import Expectiles, LevelsLoss, Quantiles
 from stagewise.losses.log_link import Gamma, Poisson, Tweedie
 from stagewise.losses.multi_target import MultiTargetLoss
+from stagewise.losses.ranking import (
+    RANKING_LOSSES,
+    LambdaMap,
+    LambdaNdcg,
+    ListwiseSoftmax,
+    PairwiseLogistic,
+    XeNdcg,
+)
 from stagewise.losses.registration import register_loss
 from stagewise.losses.regression import (
     AbsoluteError,
@@ -31,6 +39,7 @@ from stagewise.losses.robust import Fair, LogCosh
 __all__ = [
     "CLASSIFICATION_LOSSES",
     "POINT_LOSSES",
+    "RANKING_LOSSES",
     "REGRESSION_LOSSES",
     "AbsoluteError",
     "BinarySquaredError",
@@ -45,18 +54,23 @@ __all__ = [
     "FunctionLoss",
     "Gamma",
     "Huber",
+    "LambdaMap",
+    "LambdaNdcg",
     "LevelsLoss",
+    "ListwiseSoftmax",
     "LogCosh",
     "Logistic",
     "Loss",
     "Mape",
     "MultiTargetLoss",
     "Multinomial",
+    "PairwiseLogistic",
     "Poisson",
     "Quantile",
     "Quantiles",
     "SquaredError",
     "Tweedie",
+    "XeNdcg",
     "check_loss",
     "register_loss",
 ]

@@ -103,6 +103,8 @@ class Loss(ABC):
     ----------
     name : str
         The name in parameters and model files; "custom" for a loss that is not registered.
+    task : str or None
+        "ranking" for losses of queries; None: regression or classification, by the target.
     n_outputs : int
         The number of scores per row.
     degree : int or None
@@ -138,6 +140,7 @@ class Loss(ABC):
     """
 
     name: str = "custom"
+    task: str | None = None
     n_outputs: int = 1
     degree: int | None = None
     hessian_bound: float = 0.0
@@ -352,6 +355,10 @@ class Loss(ABC):
 
         Only a loss with a parameter in units of the target is another one then.
         """
+        return self
+
+    def evaluation(self) -> Loss:
+        """Return the loss of rows that are measured and not fitted; unless overridden, itself."""
         return self
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:

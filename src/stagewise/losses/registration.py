@@ -92,9 +92,9 @@ def _own_name(loss: Any) -> str:
 
 def _check_name(name: str) -> None:
     # Imported late: the package imports this module.
-    from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES
+    from stagewise.losses import CLASSIFICATION_LOSSES, RANKING_LOSSES, REGRESSION_LOSSES
 
-    if name in {*REGRESSION_LOSSES, *CLASSIFICATION_LOSSES, "custom"}:
+    if name in {*REGRESSION_LOSSES, *CLASSIFICATION_LOSSES, *RANKING_LOSSES, "custom"}:
         raise ValueError(
             f"{name!r} is the name of a loss of this library, which cannot be replaced. Use "
             "another name."

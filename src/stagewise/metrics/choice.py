@@ -9,7 +9,7 @@ from typing import Any
 
 from stagewise.errors import InvalidParameterError
 from stagewise.metrics.metric import Metric
-from stagewise.metrics.registry import METRICS
+from stagewise.metrics.registry import METRICS, metric_by_name
 from stagewise.metrics.scorers import is_scorer, is_scorer_name, metric_of_scorer
 from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.parameters import nearest_name
@@ -33,7 +33,8 @@ FOREIGN_METRICS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "CatBoost": "Accuracy:accuracy AUC:auc PRAUC:average_precision F1:f1 Logloss:log_loss "
             "MultiClass:log_loss CrossEntropy:log_loss BrierScore:brier TotalF1:f1 "
             "ZeroOneLoss:error_rate RMSE:rmse MAE:mae R2:r2 "
-            "Poisson:poisson_deviance Tweedie:tweedie_deviance",
+            "Poisson:poisson_deviance Tweedie:tweedie_deviance NDCG:ndcg MAP:map MRR:mrr "
+            "ERR:err",
             "scikit-learn": "roc_auc:auc roc_auc_ovr:auc neg_log_loss:log_loss f1_macro:f1 "
             "neg_brier_score:brier neg_root_mean_squared_error:rmse neg_mean_absolute_error:mae "
             "neg_mean_squared_error:rmse neg_mean_poisson_deviance:poisson_deviance "
@@ -71,7 +72,7 @@ def find_metrics(value: Any, task: str, parameter: str = "eval_metric") -> tuple
     value : None, str, callable, scorer, Metric, or a list of these
         A metric, its name, a scorer of scikit-learn, or a function (y, prediction, weight) that is
         smaller where it is better. None: there are no metrics.
-    task : {"regression", "classification"}
+    task : {"regression", "classification", "ranking"}
         The task.
     parameter : str
         The parameter that has the value, for messages.
@@ -94,8 +95,9 @@ def find_metrics(value: Any, task: str, parameter: str = "eval_metric") -> tuple
 def _find_metric(value: Any, task: str, parameter: str) -> Metric:
     names = [name for name, metric in METRICS.items() if metric.task == task]
     if isinstance(value, str):
-        if value in names:
-            return METRICS[value]
+        known = metric_by_name(value)
+        if known is not None and known.task == task:
+            return known
         raise InvalidParameterError(
             f"The parameter {parameter!r} must be one of {', '.join(map(repr, names))}, a scorer "
             "of scikit-learn, a function (y, prediction, weight), a Metric, or a list of these; "
@@ -118,8 +120,9 @@ def _find_metric(value: Any, task: str, parameter: str) -> Metric:
 
 def _hint(name: str, names: list[str]) -> str:
     """Return a sentence about a name that is not one of the metrics of a task."""
-    if name in METRICS:
-        return f" {name!r} is a metric of {METRICS[name].task}."
+    known = metric_by_name(name)
+    if known is not None:
+        return f" {name!r} is a metric of {known.task}."
     library, ours = _foreign_metric(name)
     scorer = ""
     if is_scorer_name(name):
@@ -166,7 +169,7 @@ def metric_names(value: Any) -> Any:
 def _registered_name(value: Any) -> str | None:
     if isinstance(value, str):
         return value
-    is_ours = isinstance(value, Metric) and METRICS.get(value.name) is value
+    is_ours = isinstance(value, Metric) and metric_by_name(value.name) is value
     return value.name if is_ours else None
 
 

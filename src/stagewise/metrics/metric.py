@@ -58,7 +58,7 @@ class Metric:
         predictions are those of `predict`, or of `predict_proba` for classes.
     larger_is_better : bool
         Whether larger values are better.
-    task : {"regression", "classification"} or None
+    task : {"regression", "classification", "ranking"} or None
         The targets that the metric is defined for; None: any.
     of_codes : bool
         Whether y are the class codes 0, 1, …, in the order of the columns, rather than the labels.
@@ -81,9 +81,9 @@ class Metric:
 
     def __reduce__(self) -> Any:
         """Return how the metric is pickled: one of the registry by its name."""
-        from stagewise.metrics.registry import METRICS, registered_metric
+        from stagewise.metrics.registry import metric_by_name, registered_metric
 
-        if METRICS.get(self.name) is self:
+        if metric_by_name(self.name) is self:
             return registered_metric, (self.name,)
         return Metric, tuple(getattr(self, own.name) for own in fields(self))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -14,6 +15,7 @@ from stagewise.errors import InvalidParameterError
 from stagewise.exact_sums import mean_rows
 from stagewise.metrics.metric import FitFacts, Function, Metric
 from stagewise.metrics.probabilistic import PROBABILISTIC_METRICS
+from stagewise.metrics.queries import RANKING_NAMES, QueryMetric, parse_ranking_name
 from stagewise.metrics.ranking import RankedRows, roc_auc
 from stagewise.metrics.row_losses import (
     CLASSIFICATION_ROW_LOSSES,
@@ -22,7 +24,7 @@ from stagewise.metrics.row_losses import (
     unit_deviance,
 )
 
-__all__ = ["METRICS", "registered_metric"]
+__all__ = ["METRICS", "metric_by_name", "registered_metric"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -251,6 +253,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             d2_poisson_deviance=(_d2(1.0), True),
             d2_gamma_deviance=(_d2(2.0), True),
         ),
+        **_registered("ranking", **{name: (QueryMetric(name), True) for name in RANKING_NAMES}),
         **_of_power("tweedie_deviance", _deviance, larger=False),
         **_of_power("d2_tweedie_deviance", _d2, larger=True),
         **PROBABILISTIC_METRICS,
@@ -259,6 +262,21 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
 """The metrics by name. Those of scores of several classes are means over the classes."""
 
 
+@lru_cache(maxsize=256)
+def metric_by_name(name: str) -> Metric | None:
+    """Return the metric of a name, such as "rmse" or "ndcg@10"; None: there is none.
+
+    Equal names give the same object.
+    """
+    found = parse_ranking_name(name)
+    if found is None or name in METRICS:
+        return METRICS.get(name)
+    return Metric(name, QueryMetric(*found), True, "ranking", of_codes=True)
+
+
 def registered_metric(name: str) -> Metric:
     """Return the metric of a name."""
-    return METRICS[name]
+    metric = metric_by_name(name)
+    if metric is None:
+        raise KeyError(name)
+    return metric

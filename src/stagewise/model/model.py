@@ -41,7 +41,7 @@ class Model(Displayed):
 
     Parameters
     ----------
-    task : {"regression", "classification"}
+    task : {"regression", "classification", "ranking"}
         The task.
     loss : str
         The registered name of the loss, or "custom".
@@ -70,7 +70,7 @@ class Model(Displayed):
         A name has the part that uses it first, such as "loss.thresholds".
     """
 
-    task: Literal["regression", "classification"]
+    task: Literal["regression", "classification", "ranking"]
     loss: str
     features: Features
     ensemble: Ensemble

@@ -114,7 +114,8 @@ def bind_metrics(
     name : str
         The name of the set.
     """
-    found = find_metrics(eval_metric, "regression" if classes is None else "classification")
+    task = loss.task or ("regression" if classes is None else "classification")
+    found = find_metrics(eval_metric, task)
     facts = facts_of(loss, classes)
     metrics = [metric.bind(facts) for metric in found]
     labels = rows.y

@@ -307,7 +307,7 @@ def make_model(
 ) -> Model:
     """Return the model of trees."""
     return Model(
-        task="classification" if data.of_classes else "regression",
+        task=loss.task or ("classification" if data.of_classes else "regression"),
         loss=loss.name,
         features=features,
         ensemble=ensemble,

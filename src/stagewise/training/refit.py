@@ -153,7 +153,8 @@ def _best_constant(loss: Loss, rows: RefitRows, base: Vector) -> Vector:
     gives it the probability that it has by `base`, the constant of the model.
     """
     y, weight, offset = rows.y, rows.weight, rows.offset
-    absent = np.setdiff1d(np.arange(rows.n_classes), y[weight > 0])
+    classes = np.arange(rows.n_classes)
+    absent = np.setdiff1d(classes, y[weight > 0]) if rows.n_classes else classes
     if len(absent):
         share = loss.mean(squeeze_outputs(base[np.newaxis]))[0, absent]
         own = weight.sum() * share / max(1.0 - share.sum(), share.min())

@@ -205,6 +205,23 @@ def feature_count(value: Any) -> Any:
         ) from None
 
 
+def gains(value: Any) -> Any:
+    """Return "exponential", "linear", or the gains of the relevance 0, 1, 2, … as a tuple."""
+    if isinstance(value, str) and value in ("exponential", "linear"):
+        return value
+    try:
+        given = np.asarray([] if isinstance(value, str) else value, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.empty(0)
+    fits = given.ndim == 1 and len(given) > 1 and np.isfinite(given).all() and (given >= 0).all()
+    if not fits:
+        raise ValueError(
+            "'exponential', 'linear', or the gains of the relevance 0, 1, 2, ...: finite numbers "
+            "that are not negative"
+        )
+    return tuple(given.tolist())
+
+
 def stopping(value: Any) -> Any:
     """Return "auto", True, False, "cv", a number of folds, a splitter or a list of folds."""
     if isinstance(value, str) and value in ("auto", "cv"):

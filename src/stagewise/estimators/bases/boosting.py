@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 
 from stagewise.boosting.recipe import Recipe
+from stagewise.data.ranking import is_ranking_target
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.fit_mixin import ANY_CLASSES, FitMixin
 from stagewise.estimators.bases.model_estimator import ModelEstimator
@@ -374,8 +375,9 @@ class OutOfBagMixin:
 def check_metric(estimator: Any, params: Mapping[str, Any], has_rows: bool, remedy: str) -> None:
     """Raise InvalidParameterError unless `eval_metric` has metrics that held-out rows can have."""
     metric = params.get("eval_metric")
-    task = "classification" if is_classifier(estimator) else "regression"
-    facts = facts_of(estimator._make_loss(ANY_CLASSES), ANY_CLASSES)  # noqa: SLF001
+    loss = estimator._make_loss(ANY_CLASSES)  # noqa: SLF001
+    task = loss.task or ("classification" if is_classifier(estimator) else "regression")
+    facts = facts_of(loss, ANY_CLASSES)
     for own in find_metrics(metric, task):
         own.bind(facts)
     if metric is not None and not has_rows:
@@ -404,7 +406,7 @@ def check_fit_arguments(
     deciding = arguments.deciding_set if hold_out.uses_passed_rows else None
     searches = params.get("n_estimators") == "auto"
     by_folds = hold_out.kind == "folds" and deciding is None
-    by_groups = params.get("sampling") == "group"
+    by_groups = params.get("sampling") == "group" and not is_ranking_target(arguments.y)
     if groups is not None and not (by_folds or by_groups):
         uses = {
             "early_stopping": "only folds keep them together (early_stopping='cv', or "

@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 from stagewise.errors import ModelFormatError
 from stagewise.estimators.bases.estimator import LibraryEstimator
 from stagewise.estimators.parameters.saved_parameters import CUSTOM_LOSS, plain_parameters
-from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
+from stagewise.losses import CLASSIFICATION_LOSSES, RANKING_LOSSES, REGRESSION_LOSSES, Loss
 from stagewise.losses.registration import is_registered, not_registered, registered_name
 from stagewise.metrics import metric_names
 from stagewise.model.file.format import write_model
@@ -73,6 +73,7 @@ class ModelEstimator(LibraryEstimator):
                 )
             return
         losses: Any = REGRESSION_LOSSES if model.classes is None else CLASSIFICATION_LOSSES
+        losses = RANKING_LOSSES if model.task == "ranking" else losses
         known = model.loss in losses
         if not known and not is_registered(model.loss):
             raise ModelFormatError(not_registered(model.loss))

@@ -17,7 +17,7 @@ from sklearn import model_selection
 
 from stagewise import options
 from stagewise.learners.histogram_tree import HistogramTree
-from stagewise.losses import REGRESSION_LOSSES, Loss, is_class_loss
+from stagewise.losses import RANKING_LOSSES, REGRESSION_LOSSES, Loss, is_class_loss
 from stagewise.losses.registration import make_registered, saved_loss
 from stagewise.options import Option
 from stagewise.validation.messages import short_repr, warn_caller
@@ -122,7 +122,8 @@ def _plain_loss(value: Any) -> Any:
         return value
     if isinstance(value, Loss) and is_class_loss(value):
         return value.name  # the number of classes is in the model
-    if isinstance(value, Loss) and type(value) is REGRESSION_LOSSES.get(value.name):
+    known = {**REGRESSION_LOSSES, **RANKING_LOSSES}
+    if isinstance(value, Loss) and type(value) is known.get(value.name):
         return {"loss": value.name, **{n: getattr(value, n) for n in value.parameter_names}}
     saved = saved_loss(value)
     if saved is None:
@@ -191,7 +192,7 @@ def _object(value: Any) -> Any:
             raise ValueError(f"the option {value['option']!r} is unknown.")
         return kind(**own)
     if "loss" in own:
-        loss = REGRESSION_LOSSES.get(str(own.pop("loss")))
+        loss = {**REGRESSION_LOSSES, **RANKING_LOSSES}.get(str(own.pop("loss")))
         return make_registered(value) if loss is None else loss(**own)
     if "splitter" in own:
         name = own.pop("splitter")

@@ -17,14 +17,16 @@ from sklearn.model_selection import (
 )
 
 from stagewise._native import held_out_draws
-from stagewise.data.reading.column import missing_mask
+from stagewise.data.ranking import read_keys
 from stagewise.training.reading.row_set import RowSet
 
 __all__ = [
     "FoldSizes",
     "Folds",
     "automatic_folds",
+    "check_whole_groups",
     "deal_few",
+    "draw_held_groups",
     "draw_held_out",
     "fold_of_many",
     "fold_sizes",
@@ -125,6 +127,42 @@ def draw_held_out(
     return rows[~held], rows[held]
 
 
+def draw_held_groups(
+    rows: Indices | None,
+    groups: npt.NDArray[Any],
+    share: float,
+    seed: int,
+    *,
+    option: str = "early_stopping=True",
+) -> tuple[Indices, Indices]:
+    """Split rows at random into training rows and held-out rows; rows of a group stay together.
+
+    Parameters
+    ----------
+    rows : uint32 array or None
+        The rows to split; None: all.
+    groups : array
+        The group of every row, such as its query.
+    share : float
+        The fraction of the groups to hold out, in (0, 1). One of them at least is held out.
+    seed : int
+        The seed of the split.
+    option : str
+        The parameter that holds rows out, for messages.
+    """
+    rows = np.arange(len(groups), dtype=np.uint32) if rows is None else rows
+    names, own = np.unique(groups[rows], return_inverse=True)
+    if len(names) < 2:
+        raise ValueError(
+            f"{option} holds whole queries out, but there is only one. Pass X_val and y_val to "
+            f"fit, or do not set {option}."
+        )
+    _, held = draw_held_out(None, names, share, seed, by_class=False, option=option)
+    chosen = np.zeros(len(names), dtype=bool)
+    chosen[held] = True
+    return rows[~chosen[own]], rows[chosen[own]]
+
+
 def _draw_many(
     codes: npt.NDArray[Any], share: float, seed: int, option: str
 ) -> npt.NDArray[np.bool_]:
@@ -166,7 +204,7 @@ def make_folds(
     by_class : bool
         Whether y has class codes; the training rows of every fold must then have all classes.
     """
-    own = None if groups is None else _read_groups(groups, len(y))
+    own = None if groups is None else read_keys(groups, len(y), "groups")
     if isinstance(cv, int):
         # Rows of weight 0 are absent, so they must not change the folds of the others.
         n = len(rows.y)
@@ -209,6 +247,7 @@ def automatic_folds(
     *,
     by_class: bool,
     parts: int | None = None,
+    by_group: bool = False,
 ) -> Folds | None:
     """Return the folds that choose a number of rounds; None: there are too few rows.
 
@@ -229,17 +268,22 @@ def automatic_folds(
         The number of folds; None: five if there are fewer than 2000 rows, otherwise one that holds
         a fifth of them out, or a tenth of more than 50,000 rows. In that case only a quarter of
         the rows is fitted.
+    by_group : bool
+        Whether a group rather than a row is an observation, so that there are five folds if there
+        are fewer than 2000 groups.
     """
-    n = len(rows.y)
+    n = n_observed = len(rows.y)
     strata = rows.y if by_class else signs(rows.y)
     many = parts is None and n > MANY_ROWS
     n_parts = PARTS_OF_MANY if many else parts or PARTS
     if groups is not None:
         own = group_numbers(groups, rows, len(y))
-        part = _deal(np.zeros(int(own.max()) + 1, dtype=np.intp), seed, n_parts)[own]
+        n_groups = int(own.max()) + 1
+        n_observed = n_groups if by_group else n
+        part = _deal(np.zeros(n_groups, dtype=np.intp), seed, n_parts)[own]
     if n < LEAST_ROWS or (by_class and len(np.unique(strata)) == 1):
         return None
-    kept = PARTS if n < FEW_ROWS else 1
+    kept = PARTS if n_observed < FEW_ROWS else 1
     if groups is None:
         part = _deal(strata, seed, n_parts)
     if many:
@@ -256,6 +300,18 @@ def automatic_folds(
         if len(held) and len(train) and complete:
             folds.append((train, held))
     return folds[: parts or kept] or None
+
+
+def check_whole_groups(folds: Folds, groups: npt.NDArray[Any]) -> None:
+    """Raise ValueError if a fold divides a query; `groups` has the query of every row."""
+    for number, (train, held) in enumerate(folds, start=1):
+        both = np.intersect1d(groups[train], groups[held])
+        if len(both):
+            row = int(train[np.argmax(groups[train] == both[0])])
+            raise ValueError(
+                f"fold {number} of cv divides {len(both)} queries, such as that of row {row}. Keep "
+                "the rows of a query in one part: use a number of folds, or GroupKFold."
+            )
 
 
 def fold_of_many(counts: npt.NDArray[np.int64]) -> tuple[list[int], list[int]] | None:
@@ -295,8 +351,11 @@ def fold_of_many(counts: npt.NDArray[np.int64]) -> tuple[list[int], list[int]] |
 
 
 def signs(y: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
-    """Return 0, 1 or 2 for targets below, equal to and above 0; of several targets always 0."""
-    if y.ndim > 1:
+    """Return 0, 1 or 2 for targets below, equal to and above 0.
+
+    Of several targets, and of targets with fields, it is always 0.
+    """
+    if y.ndim > 1 or y.dtype.names is not None:
         return np.zeros(len(y), dtype=np.intp)
     return np.asarray(np.sign(y) + 1, dtype=np.intp)
 
@@ -384,32 +443,9 @@ def group_numbers(groups: Any, rows: RowSet, n_rows: int) -> Indices:
     n_rows : int
         The number of rows that were passed.
     """
-    own = _read_groups(groups, n_rows)
+    own = read_keys(groups, n_rows, "groups")
     own = own if rows.rows is None else own[rows.rows]
     return np.unique(own, return_inverse=True)[1].astype(np.uint32)
-
-
-def _read_groups(groups: Any, n_rows: int) -> npt.NDArray[Any]:
-    own = np.asarray(groups)
-    if own.shape != (n_rows,):
-        raise ValueError(
-            f"groups has shape {own.shape}; expected one entry for each of {n_rows} rows."
-        )
-    missing = missing_mask(own.tolist()) if own.dtype.kind in "OfM" else np.zeros(1, dtype=bool)
-    if missing.any():
-        raise ValueError(
-            f"groups contains missing values: {int(missing.sum())} of {n_rows}, the first at row "
-            f"{int(np.argmax(missing))}. Pass a group for every row, such as a number of its own."
-        )
-    try:
-        np.unique(own if own.dtype.kind == "O" else own[:1])
-    except TypeError:
-        kinds = ", ".join(sorted({type(value).__name__ for value in own.tolist()}))
-        raise ValueError(
-            f"groups must have values of one type, such as text or numbers; it has {kinds}. "
-            "Convert them to one type."
-        ) from None
-    return own
 
 
 def _known(places: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:

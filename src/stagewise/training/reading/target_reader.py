@@ -46,6 +46,8 @@ class Target:
     class_targets : tuple of arrays or None
         The labels of each of several targets of classes; then y has their codes, shape
         (n_rows, n_targets), and `classes` is None.
+    groups : array or None
+        The group of every row, such as its query: rows of a group are held out together.
     """
 
     y: npt.NDArray[Any]
@@ -53,6 +55,7 @@ class Target:
     classes: npt.NDArray[Any] | None = None
     names: tuple[str, ...] | None = None
     class_targets: tuple[npt.NDArray[Any], ...] | None = None
+    groups: npt.NDArray[Any] | None = None
 
 
 class TargetReader(Protocol):

@@ -28,6 +28,8 @@ from stagewise.training.reading.folds import (
     Folds,
     FoldSizes,
     automatic_folds,
+    check_whole_groups,
+    draw_held_groups,
     draw_held_out,
     fold_sizes,
     group_numbers,
@@ -259,7 +261,11 @@ def read_training_data(
     deciding = arguments.deciding_set if hold_out.uses_passed_rows else None
     if deciding is None and hold_out.kind == "fraction":
         share, option = hold_out.fraction, hold_out.parameter
-        rows, held = draw_held_out(rows, target.y, share, seed, by_class=by_class, option=option)
+        rows, held = (
+            draw_held_out(rows, target.y, share, seed, by_class=by_class, option=option)
+            if target.groups is None
+            else draw_held_groups(rows, target.groups, share, seed, option=option)
+        )
     features, columns, unknown = table_reader.learn(table, target.weight, rows, held)
     train = RowSet.choose(columns, rows, target.y, target.weight)
     reader = _EvalReader(table_reader, target_reader, target, features)
@@ -274,16 +280,24 @@ def read_training_data(
     )
     if held is not None:
         valid = RowSet.choose(columns, held, target.y, target.weight)
-    folds = None
+    folds, groups = None, arguments.groups if target.groups is None else target.groups
     if hold_out.kind == "folds" and valid is None:
-        own = train, target.y, arguments.groups, seed
+        own = train, target.y, groups, seed
         automatic = isinstance(hold_out.cv, str)
         folds = (
-            automatic_folds(*own, by_class=by_class, parts=hold_out.parts)
+            automatic_folds(
+                *own,
+                by_class=by_class,
+                parts=hold_out.parts,
+                by_group=target.groups is not None,
+            )
             if automatic
             else make_folds(hold_out.cv, *own, by_class=by_class)
         )
-    drawn = group_numbers(arguments.groups, train, n_rows) if sample_groups else None
+        if target.groups is not None and folds is not None:
+            own_groups = target.groups if train.rows is None else target.groups[train.rows]
+            check_whole_groups(folds, own_groups)
+    drawn = group_numbers(groups, train, n_rows) if sample_groups else None
     return TrainingData(
         features,
         train,

@@ -1,0 +1,73 @@
+// Losses of ranked documents: all documents of a query are evaluated together.
+//
+// Pairwise losses compare documents in the order of their scores; the softmax loss is the cross
+// entropy of shares of relevance. Each query is computed by one thread, in one order of its
+// documents, so threads do not change a bit, and neither does the order of the rows: documents
+// with the same score are ordered by relevance, the least relevant first, and those with the same
+// relevance share the means of their ranks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/threads.hpp"
+#include "kernels/kernels.hpp"
+
+namespace stagewise {
+
+enum class QueryMetric {
+  ndcg,     // normalised discounted cumulative gain
+  map,      // mean average precision, of documents with a positive gain
+  pairs,    // every pair counts once
+  softmax,  // no pairs: the cross entropy of gain / sum of gains and softmax(score)
+  xendcg,   // the same, of gains + uniform numbers, with a bound of the inverse hessian
+};
+
+struct QueryRules {
+  QueryMetric metric = QueryMetric::ndcg;
+  double sigmoid = 1.0;     // the steepness of the logistic loss
+  uint64_t truncation = 0;  // pairs have a document of rank <= truncation; 0: any rank
+  bool normalise = true;    // by the distance of scores, and by the sum of the gradients
+};
+
+class QueryLoss {
+ public:
+  // gain: of each row; query: codes 0, 1, ..., of each row.
+  QueryLoss(std::span<const double> gain, std::span<const int32_t> query, QueryRules rules);
+
+  size_t rows() const { return rows_.size(); }
+  size_t queries() const { return starts_.size() - 1; }
+  size_t size(size_t query) const { return starts_[query + 1] - starts_[query]; }
+
+  // Whether the metric of a query is defined: it has a positive gain, or documents of two gains.
+  bool is_measured(size_t query) const { return measured_[query] != 0; }
+
+  // Fills the derivatives of each row, and the loss of each query: 1 - metric, the mean logistic
+  // loss of its pairs, or the cross entropy.
+  void evaluate(Workers& workers, const Kernels& kernels, std::span<const double> score,
+                std::span<double> gradient, std::span<double> hessian,
+                std::span<double> loss) const;
+
+ private:
+  struct Scratch;
+  double rank_query(const Kernels& kernels, size_t query, const double* score, Scratch& scratch,
+                    double* gradient, double* hessian) const;
+  double softmax_query(size_t query, const double* score, Scratch& scratch, double* gradient,
+                       double* hessian) const;
+  double xendcg_query(size_t query, const double* score, Scratch& scratch, double* gradient,
+                      double* hessian) const;
+  void sort_query(size_t query, const double* score, Scratch& scratch) const;
+  double set_moves(size_t query, Scratch& scratch) const;
+  uint64_t last_rank(size_t n) const;
+
+  QueryRules rules_;
+  std::vector<uint32_t> rows_;     // of all queries, one after the other
+  std::vector<uint32_t> starts_;   // of each query in rows_, and the end
+  std::vector<float> gain_;        // in the order of rows_
+  std::vector<double> best_;       // of each query: the largest possible DCG, or the sum of gains
+  std::vector<double> discount_;   // of each rank, 1 / log2(2 + rank)
+  std::vector<uint8_t> measured_;  // of each query
+};
+
+}  // namespace stagewise

@@ -1,0 +1,404 @@
+"""Gradient boosting for ranking: queries, laws, metrics, held-out queries, files and bad input."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.metrics import ndcg_score
+from sklearn.model_selection import GroupKFold, KFold, cross_val_score
+
+from reference import query_metrics as reference
+from stagewise import (
+    GradientBoostingRanker,
+    InvalidParameterError,
+    load,
+    ranking_target,
+)
+from stagewise.inspection import shap_values
+from stagewise.losses import RANKING_LOSSES, LambdaNdcg
+from stagewise.metrics import find_metrics
+from stagewise.metrics.queries import QueryMetric, RankedQueries
+from stagewise.training.reading.query_reader import QueryReader
+
+LOSSES = pytest.mark.parametrize("loss", RANKING_LOSSES)
+
+
+def queries(n_queries: int = 60, seed: int = 0, features: int = 4) -> Any:
+    """Return X, relevance 0 to 3 and the queries of rows, in random order."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 14, n_queries)
+    qid = rng.permutation(np.repeat(np.arange(n_queries), sizes))
+    X = rng.normal(size=(len(qid), features))
+    level = X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.4 * rng.normal(size=len(qid))
+    return X, np.clip(np.floor(level + 1), 0, 3), qid
+
+
+def ranker(**params: Any) -> GradientBoostingRanker:
+    return GradientBoostingRanker(**{"n_estimators": 15, "learning_rate": 0.3, **params})
+
+
+# ---- fits --------------------------------------------------------------------------------------
+
+
+@LOSSES
+def test_every_loss_ranks_better_than_chance(loss: str) -> None:
+    X, y, qid = queries()
+    model = ranker(loss=loss).fit(X, y, qid=qid)
+    chance = np.mean([_ndcg(np.random.default_rng(s).normal(size=len(y)), y, qid) for s in (1, 2)])
+    assert model.score(X, y, qid=qid) > chance + 0.15
+    assert model.train_loss_[-1] < model.train_loss_[0]
+    assert model.predict(X).shape == (len(X),)
+
+
+def _ndcg(score: np.ndarray, y: np.ndarray, qid: np.ndarray) -> float:
+    target = QueryReader("a ranker").read(ranking_target(y, qid=qid), None, len(y)).y
+    return QueryMetric("ndcg")(target, score, None)
+
+
+@LOSSES
+def test_sizes_are_queries_of_consecutive_rows(loss: str) -> None:
+    X, y, qid = queries()
+    order = np.argsort(qid, kind="stable")
+    sizes = np.bincount(qid)
+    by_sizes = ranker(loss=loss).fit(X[order], y[order], query_sizes=sizes)
+    by_qid = ranker(loss=loss).fit(X[order], y[order], qid=qid[order])
+    assert by_sizes.fingerprint() == by_qid.fingerprint()
+
+
+@LOSSES
+def test_names_of_queries_do_not_matter(loss: str) -> None:
+    X, y, qid = queries()
+    text = np.array([f"query {999 - q}" for q in qid])
+    plain = ranker(loss=loss).fit(X, y, qid=qid).predict(X)
+    np.testing.assert_array_equal(ranker(loss=loss).fit(X, y, qid=text).predict(X), plain)
+
+
+@LOSSES
+def test_the_order_of_the_rows_does_not_matter(loss: str) -> None:
+    X, y, qid = queries()
+    order = np.random.default_rng(3).permutation(len(y))
+    own = {"max_features": None, "loss": loss}
+    plain = ranker(**own).fit(X, y, qid=qid).predict(X)
+    moved = ranker(**own).fit(X[order], y[order], qid=qid[order]).predict(X)
+    np.testing.assert_allclose(moved, plain, atol=0.02)
+
+
+@LOSSES
+def test_threads_change_no_bit(loss: str) -> None:
+    X, y, qid = queries(400)
+    models = [ranker(loss=loss, n_jobs=n).fit(X, y, qid=qid) for n in (1, 2, 3)]
+    assert len({model.fingerprint() for model in models}) == 1
+
+
+@LOSSES
+def test_weight_2_is_the_query_twice(loss: str) -> None:
+    X, y, qid = queries()
+    twice = qid % 3 == 0
+    weight = np.where(twice, 2.0, 1.0)
+    own = {"max_features": None, "loss": loss}
+    weighted = ranker(**own).fit(X, y, weight, qid=qid)
+    repeated = ranker(**own).fit(
+        np.concatenate([X, X[twice]]),
+        np.concatenate([y, y[twice]]),
+        qid=np.concatenate([qid, qid[twice] + 1000]),
+    )
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=0.02)
+    np.testing.assert_allclose(weighted.train_loss_, repeated.train_loss_, atol=5e-3)
+
+
+@LOSSES
+def test_weight_0_is_the_absence_of_rows(loss: str) -> None:
+    X, y, qid = queries()
+    kept = (qid % 5 > 0) & (np.arange(len(y)) % 7 > 0)
+    weighted = ranker(loss=loss).fit(X, y, kept.astype(float), qid=qid)
+    absent = ranker(loss=loss).fit(X[kept], y[kept], qid=qid[kept])
+    np.testing.assert_array_equal(weighted.predict(X), absent.predict(X))
+
+
+@LOSSES
+def test_a_constant_offset_of_a_query_changes_nothing(loss: str) -> None:
+    X, y, qid = queries()
+    offset = np.random.default_rng(0).integers(-3, 4, 60)[qid].astype(float)
+    plain = ranker(loss=loss).fit(X, y, qid=qid)
+    moved = ranker(loss=loss).fit(X, y, qid=qid, offset=offset)
+    if loss == "xendcg":  # its random numbers depend on the scores
+        assert moved.score(X, y, qid=qid, offset=0) > 0.8
+        return
+    np.testing.assert_allclose(moved.predict(X, offset=0), plain.predict(X), atol=1e-3)
+
+
+def test_a_good_offset_leaves_less_to_learn() -> None:
+    X, y, qid = queries()
+    model = ranker(n_estimators=1).fit(X, y, qid=qid, offset=5 * y)
+    assert model.train_loss_[0] < 1e-6
+    assert model.score(X, y, qid=qid, offset=5 * y) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"sampling": "group", "subsample": 0.6},
+        {"sampling": "group", "subsample": 0.6, "oob_score": True},
+        {"sampling": "goss"},
+        {"sampling": "mvs"},
+        {"dropout": "dart"},
+        {"leaves": "linear"},
+        {"response": "gradient"},
+        {"grow_policy": "symmetric"},
+        {"monotonic_cst": [1, 0, 0, 0]},
+    ],
+)
+def test_other_parameters_of_boosting_work(params: dict[str, Any]) -> None:
+    X, y, qid = queries()
+    model = ranker(**params).fit(X, y, qid=qid)
+    assert model.score(X, y, qid=qid) > 0.8
+
+
+def test_categories_are_split_and_target_encoded() -> None:
+    X, y, qid = queries(200)
+    rng = np.random.default_rng(0)
+    town = rng.integers(0, 80, len(y))
+    better = np.clip(y + (town % 4 == 0), 0, 3)
+    table = np.column_stack([X, town])
+    model = ranker(categorical_features=[4]).fit(table, better, qid=qid)
+    assert model.fit_report_["category_encoding"] == "target"
+    assert model.score(table, better, qid=qid) > ranker().fit(X, better, qid=qid).score(
+        X, better, qid=qid
+    )
+
+
+def test_a_continued_fit_equals_one_fit() -> None:
+    X, y, qid = queries()
+    whole = ranker(n_estimators=12, learning_rate=0.2).fit(X, y, qid=qid)
+    part = ranker(n_estimators=5, learning_rate=0.2, warm_start=True).fit(X, y, qid=qid)
+    part.set_params(n_estimators=12).fit(X, y, qid=qid)
+    assert part.fingerprint() == whole.fingerprint()
+
+
+def test_refit_takes_queries() -> None:
+    X, y, qid = queries()
+    model = ranker().fit(X, y, qid=qid)
+    again = model.refit(X, y, qid=qid, decay=0.5)
+    assert again.score(X, y, qid=qid) > 0.8
+
+
+# ---- the target --------------------------------------------------------------------------------
+
+
+def test_a_target_with_queries_can_be_divided_as_an_array() -> None:
+    X, y, qid = queries()
+    target = ranking_target(y, qid=qid)
+    plain = ranker().fit(X, y, qid=qid)
+    assert ranker().fit(X, target).fingerprint() == plain.fingerprint()
+    assert plain.score(X, target) == plain.score(X, y, qid=qid)
+    found = cross_val_score(ranker(), X, target, groups=qid, cv=GroupKFold(3))
+    assert (found > 0.75).all()
+
+
+def test_gains_are_those_of_the_grades() -> None:
+    X, y, qid = queries()
+    table = ranker(gains=[0.0, 1.0, 3.0, 7.0]).fit(X, y, qid=qid)
+    assert table.predict(X).tolist() == ranker().fit(X, y, qid=qid).predict(X).tolist()
+    linear = ranker(gains="linear").fit(X, y, qid=qid)
+    assert linear.predict(X).tolist() != table.predict(X).tolist()
+
+
+def test_the_score_is_that_of_scikit_learn() -> None:
+    X, y, qid = queries()
+    model = ranker(n_estimators=2).fit(X, y, qid=qid)
+    score, found = model.predict(X), []
+    for q in np.unique(qid):
+        own = qid == q
+        if y[own].any():
+            found.append(ndcg_score([2 ** y[own] - 1], [score[own]], k=5))
+    assert model.score(X, y, qid=qid, k=5) == pytest.approx(np.mean(found))
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), k=st.sampled_from([None, 1, 3, 10]), levels=st.integers(1, 20))
+def test_metrics_equal_loops_over_rows(seed: int, k: int | None, levels: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 40
+    relevance, qid = rng.integers(0, 4, n) * rng.integers(0, 2, n), rng.integers(0, 6, n)
+    score = rng.integers(0, levels, n).astype(float)
+    y = QueryReader("a ranker").read(ranking_target(relevance, qid=qid), None, n).y
+    ranked = RankedQueries.of(y, score)
+    largest = y["gain"].max()
+    for place, q in enumerate(ranked.queries):
+        gain, own = y["gain"][y["query"] == q], score[y["query"] == q]
+        if not gain.any():
+            assert np.isnan(ranked.values("ndcg", k)[place])
+            continue
+        expected = {
+            "ndcg": reference.ndcg(gain, own, k),
+            "map": reference.average_precision(gain, own, k),
+            "mrr": reference.reciprocal_rank(gain, own, k),
+            "err": reference.err(gain, own, largest, k),
+        }
+        for kind, value in expected.items():
+            assert ranked.values(kind, k)[place] == pytest.approx(value)
+
+
+# ---- held-out queries --------------------------------------------------------------------------
+
+
+def test_fractions_hold_out_whole_queries() -> None:
+    X, y, qid = queries()
+    model = ranker(early_stopping=True, validation_fraction=0.25).fit(X, y, qid=qid)
+    held = model.held_out_rows_
+    others = np.setdiff1d(np.arange(len(y)), held)
+    assert not set(qid[held]) & set(qid[others])
+    assert len(set(qid[held])) == 15
+
+
+def test_folds_hold_out_whole_queries() -> None:
+    X, y, qid = queries()
+    model = ranker(early_stopping="cv").fit(X, y, qid=qid)
+    assert np.isfinite(model.oof_prediction_).all()
+    assert model.fit_report_["round_choice"]["folds"] == 5
+    with pytest.raises(ValueError, match="fold 1 of cv divides"):
+        ranker(early_stopping=list(KFold(3).split(X))).fit(X, y, qid=qid)
+
+
+def test_the_number_of_rounds_is_chosen_by_held_out_queries() -> None:
+    X, y, qid = queries(100)
+    model = GradientBoostingRanker(time_limit=30).fit(X, y, qid=qid)
+    assert 1 <= model.n_iter_ < 3000
+    test = queries(100, seed=1)
+    assert model.score(test[0], test[1], qid=test[2]) > 0.85
+
+
+def test_metrics_of_validation_queries_stop_the_fit() -> None:
+    X, y, qid = queries(100)
+    A, b, c = queries(40, seed=1)
+    model = ranker(n_estimators=300, eval_metric=["ndcg@5", "map", "mrr@10", "err"])
+    model.fit(X, y, qid=qid, X_val=A, y_val=b, qid_val=c)
+    assert model.n_iter_ < 300
+    evals = model.evals_result_["valid"]
+    assert list(evals) == ["loss", "ndcg@5", "map", "mrr@10", "err"]
+    best = model.n_iter_ - 1
+    assert evals["ndcg@5"][best] == max(evals["ndcg@5"])
+    assert evals["ndcg@5"][best] == pytest.approx(model.score(A, b, qid=c, k=5))
+
+
+def test_sets_have_their_queries() -> None:
+    X, y, qid = queries(100)
+    A, b, c = queries(40, seed=1)
+    order = np.argsort(c, kind="stable")
+    sizes = {"X": A[order], "y": b[order], "query_sizes": np.bincount(c)}
+    sets = {"plain": (A, b, c), "sizes": sizes, "target": (A, ranking_target(b, qid=c))}
+    model = ranker(eval_metric="ndcg").fit(X, y, qid=qid, eval_set=sets)
+    found = [model.evals_result_[name]["ndcg"] for name in sets]
+    np.testing.assert_allclose(found[1], found[0])
+    np.testing.assert_allclose(found[2], found[0])
+    watched = ranker().fit(X, y, qid=qid, eval_set=[(X, y, qid), (A, b, c)])
+    assert list(watched.evals_result_) == ["train", "valid_1"]
+
+
+# ---- files and explanations --------------------------------------------------------------------
+
+
+@LOSSES
+def test_files_and_pickles_keep_the_model(loss: str, tmp_path: Any) -> None:
+    X, y, qid = queries()
+    model = ranker(loss=loss, gains=[0, 1, 2, 5], eval_metric="ndcg@5", early_stopping=True)
+    model.fit(X, y, qid=qid)
+    model.save(tmp_path / "model.stgw")
+    for again in (load(tmp_path / "model.stgw"), pickle.loads(pickle.dumps(model))):
+        assert again.fingerprint() == model.fingerprint()
+        assert again.model_.task == "ranking"
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        assert again.score(X, y, qid=qid) == model.score(X, y, qid=qid)
+    assert load(tmp_path / "model.stgw").get_params() == {
+        **model.get_params(),
+        "gains": [0, 1, 2, 5],
+    }
+
+
+def test_a_loss_object_is_saved(tmp_path: Any) -> None:
+    X, y, qid = queries()
+    model = ranker(loss=LambdaNdcg(truncation=3, sigmoid=2.0)).fit(X, y, qid=qid)
+    model.save(tmp_path / "model.stgw")
+    assert load(tmp_path / "model.stgw").loss == LambdaNdcg(truncation=3, sigmoid=2.0)
+
+
+def test_shapley_values_add_up_to_the_score() -> None:
+    X, y, qid = queries()
+    model = ranker().fit(X, y, qid=qid)
+    found = shap_values(model, X[:20])
+    whole = found.values.reshape(20, -1).sum(axis=1) + np.ravel(found.base_values)
+    np.testing.assert_allclose(whole, model.predict(X[:20]), atol=1e-6)
+
+
+def test_the_recipe_and_a_clone_have_the_parameters() -> None:
+    model = ranker(loss="map", truncation=7)
+    assert clone(model).get_params() == model.get_params()
+    assert "map" in model.recipe()
+
+
+# ---- bad input ---------------------------------------------------------------------------------
+
+
+def test_bad_input_is_answered() -> None:
+    X, y, qid = queries()
+    target = ranking_target(y, qid=qid)
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"qid": None}, "needs the query of every row. Pass qid"),
+        ({"qid": qid[:-1]}, "qid has shape"),
+        ({"qid": np.where(np.arange(len(y)) == 7, np.nan, qid)}, "qid contains missing.*at row 7"),
+        ({"query_sizes": [3, 4], "qid": None}, "query_sizes add up to 7 rows, but there are"),
+        ({"query_sizes": [len(y), 0], "qid": None}, "entry 1 is 0"),
+        ({"query_sizes": [len(y)]}, "Pass qid or query_sizes, not both"),
+        ({"y": np.where(np.arange(len(y)) == 5, -1, y)}, "must not be negative.*at row 5"),
+        ({"y": y + 40}, "at row 0, above 31"),
+        ({"y": np.where(np.arange(len(y)) == 5, np.nan, y)}, "missing, the first at row 5"),
+        ({"y": np.zeros(len(y))}, "nothing can be ranked: none of the 60 queries"),
+        ({"qid": np.arange(len(y))}, "nothing can be ranked"),
+        ({"sample_weight": np.arange(len(y)) + 1.0}, "same for all rows of a query"),
+        ({"sample_weight": np.zeros(len(y))}, "at least one non-zero"),
+        ({"y": target}, "must not be passed, too"),
+        ({"X_val": X, "y_val": y}, "In y_val.*needs the query of every row"),
+        ({"X_val": X, "y_val": y, "qid_val": qid[1:]}, "In y_val, qid_val.*qid has shape"),
+        ({"eval_set": [(X, y)]}, "In eval_set 'valid_0'.*needs the query"),
+        ({"eval_set": [(X, y, qid, None, 1)]}, "must be \\(X, y, qid\\)"),
+    ]
+    for change, message in cases:
+        arguments = {"X": X, "y": y, "qid": qid, **change}
+        with pytest.raises((TypeError, ValueError), match=message):
+            ranker().fit(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"loss": "lambdarank"}, "is of LightGBM; here it is 'ndcg'"),
+        ({"loss": "squared_error"}, "must be one of 'ndcg', 'map'"),
+        ({"loss": "softmax", "truncation": 3}, "is for loss='ndcg' or 'map' or 'pairwise'"),
+        ({"loss": LambdaNdcg(), "truncation": 3}, "Pass it to the loss"),
+        ({"truncation": 0}, "'truncation' of GradientBoostingRanker must be"),
+        ({"gains": "squares"}, "'gains' of GradientBoostingRanker must be 'exponential'"),
+        ({"gains": [0, 1]}, "gains has 2 entries"),
+        ({"oob_score": True, "subsample": 0.5}, "set sampling='group'"),
+        ({"leaves": "vector"}, "a ranker has one"),
+        ({"eval_metric": "rmse", "early_stopping": True}, "'rmse' is a metric of regression"),
+        ({"eval_metric": "ndcg@0", "early_stopping": True}, "must be one of 'ndcg', 'map'"),
+        ({"sampling": "group", "subsample": 1.0}, "must be below 1 with sampling='group'"),
+    ],
+)
+def test_bad_parameters_are_answered(params: dict[str, Any], message: str) -> None:
+    X, y, qid = queries()
+    with pytest.raises((InvalidParameterError, ValueError), match=message):
+        ranker(**params).fit(X, y, qid=qid)
+
+
+def test_metrics_of_rankings_are_for_rankers() -> None:
+    with pytest.raises(InvalidParameterError, match="'ndcg@10' is a metric of ranking"):
+        find_metrics("ndcg@10", "regression")
+    metric = find_metrics("ndcg@10", "ranking")[0]
+    assert pickle.loads(pickle.dumps(metric)) is metric

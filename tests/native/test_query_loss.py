@@ -1,0 +1,135 @@
+"""Losses of ranked documents, against loops over queries and pairs."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import ndcg_score
+
+from reference import query_loss as reference
+from stagewise._native import QueryLoss, Workers, supported_isas
+
+pytestmark = pytest.mark.native
+
+METRICS = ("ndcg", "map", "pairs")
+
+
+def evaluate(gain, query, score, metric, workers=None, **rules):
+    loss = QueryLoss(gain, query, metric, **rules)
+    gradient, hessian = np.full((2, len(gain)), np.nan)
+    losses = np.full(loss.n_queries, np.nan)
+    loss.evaluate(workers or Workers(1), score, gradient, hessian, losses)
+    return gradient, hessian, losses
+
+
+def queries(seed, n=300, n_queries=17):
+    rng = np.random.default_rng(seed)
+    relevance = rng.integers(0, 5, n)
+    return 2.0**relevance - 1, rng.integers(0, n_queries, n).astype(np.int32), rng.normal(size=n)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    metric=st.sampled_from(METRICS),
+    truncation=st.sampled_from([0, 1, 3, 30]),
+    sigmoid=st.sampled_from([1.0, 2.0]),
+    normalise=st.booleans(),
+)
+def test_pairwise_losses_equal_loops_over_pairs(seed, metric, truncation, sigmoid, normalise):
+    gain, query, score = queries(seed, n=90, n_queries=6)
+    rules = {"truncation": truncation, "sigmoid": sigmoid, "normalise": normalise}
+    gradient, hessian, losses = evaluate(gain, query, score, metric, **rules)
+    for q in range(6):
+        rows = query == q
+        own, curve, loss = reference.pairwise(gain[rows], score[rows], metric, **rules)
+        np.testing.assert_allclose(gradient[rows], own, rtol=2e-4, atol=2e-6)
+        np.testing.assert_allclose(hessian[rows], curve, rtol=2e-4, atol=2e-6)
+        if metric == "pairs":
+            assert losses[q] == pytest.approx(loss, rel=1e-4, abs=1e-6)
+        if metric == "ndcg":
+            expected = 1 - reference.ndcg_of_ties(gain[rows], score[rows], truncation)
+            assert losses[q] == pytest.approx(expected, abs=1e-6)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 20), levels=st.integers(1, 8))
+def test_ndcg_of_ties_equals_that_of_scikit_learn(seed, k, levels):
+    rng = np.random.default_rng(seed)
+    gain, score = rng.integers(0, 4, 15).astype(float), rng.integers(0, levels, 15).astype(float)
+    gain[0] = 1.0
+    query = np.zeros(15, np.int32)
+    _, _, losses = evaluate(gain, query, score, "ndcg", truncation=k)
+    assert 1 - losses[0] == pytest.approx(ndcg_score(gain[None], score[None], k=k), abs=1e-6)
+
+
+def test_the_loss_of_average_precision_is_one_minus_it():
+    gain, query, score = queries(3)
+    _, _, losses = evaluate(gain, query, score, "map")
+    for q in range(17):
+        own, at = gain[query == q], score[query == q]
+        order = reference.pessimistic_order(own, at)
+        assert 1 - losses[q] == pytest.approx(reference.average_precision(own, order), abs=1e-6)
+
+
+@pytest.mark.parametrize("sigmoid", [1.0, 0.5])
+def test_the_softmax_loss_equals_its_formula(sigmoid):
+    gain, query, score = queries(4)
+    gain[query == 3] = 0.0
+    gradient, hessian, losses = evaluate(gain, query, score, "softmax", sigmoid=sigmoid)
+    for q in range(17):
+        rows = query == q
+        own, curve, loss = reference.softmax(gain[rows], score[rows], sigmoid)
+        np.testing.assert_allclose(gradient[rows], own, atol=1e-6)
+        np.testing.assert_allclose(hessian[rows], curve, atol=1e-6)
+        assert losses[q] == pytest.approx(loss, abs=1e-5)
+
+
+@pytest.mark.parametrize("metric", [*METRICS, "softmax"])
+@pytest.mark.parametrize("isa", supported_isas())
+@pytest.mark.parametrize("threads", [1, 3])
+def test_instruction_sets_and_threads_change_no_bit(metric, isa, threads):
+    gain, query, score = queries(5, n=9000, n_queries=60)
+    plain = evaluate(gain, query, score, metric, Workers(1, "generic"), truncation=30)
+    other = evaluate(gain, query, score, metric, Workers(threads, isa), truncation=30)
+    for a, b in zip(plain, other, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("metric", [*METRICS, "softmax"])
+def test_the_order_of_the_rows_does_not_matter(metric):
+    gain, query, score = queries(6)
+    score = np.round(score)  # with ties
+    order = np.random.default_rng(0).permutation(len(gain))
+    plain = evaluate(gain, query, score, metric, truncation=3)
+    moved = evaluate(gain[order], query[order], score[order], metric, truncation=3)
+    for a, b in zip(plain[:2], moved[:2], strict=True):
+        np.testing.assert_allclose(a[order], b, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(plain[2], moved[2], atol=1e-7)
+
+
+@pytest.mark.parametrize("metric", [*METRICS, "softmax"])
+def test_queries_without_a_choice_have_no_gradients(metric):
+    gain = np.array([3.0, 1.0, 1.0, 0.0, 0.0])
+    query = np.array([0, 1, 1, 2, 2], dtype=np.int32)
+    gradient, hessian, losses = evaluate(gain, query, np.zeros(5), metric)
+    np.testing.assert_array_equal(gradient, 0.0)
+    assert (hessian >= 0).all()
+    assert np.isfinite(losses).all()
+
+
+@pytest.mark.parametrize("metric", [*METRICS, "softmax"])
+def test_scores_far_apart_have_finite_derivatives(metric):
+    gain, query, score = queries(7)
+    for number in evaluate(gain, query, 1e6 * score, metric):
+        assert np.isfinite(number).all()
+
+
+def test_a_wrong_argument_is_an_error():
+    gain, query = np.zeros(2), np.zeros(2, np.int32)
+    with pytest.raises(ValueError, match="the metric is"):
+        QueryLoss(gain, query, "auc")
+    with pytest.raises(ValueError, match="codes of queries"):
+        QueryLoss(gain, query - 1, "ndcg")
+    with pytest.raises(ValueError, match="one query per row"):
+        QueryLoss(gain, query[:1], "ndcg")
