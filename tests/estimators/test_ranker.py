@@ -345,7 +345,7 @@ def test_the_recipe_and_a_clone_have_the_parameters() -> None:
 # ---- bad input ---------------------------------------------------------------------------------
 
 
-def test_bad_input_is_answered() -> None:
+def test_bad_input_is_refused() -> None:
     X, y, qid = queries()
     target = ranking_target(y, qid=qid)
     cases: list[tuple[dict[str, Any], str]] = [
@@ -391,7 +391,7 @@ def test_bad_input_is_answered() -> None:
         ({"sampling": "group", "subsample": 1.0}, "must be below 1 with sampling='group'"),
     ],
 )
-def test_bad_parameters_are_answered(params: dict[str, Any], message: str) -> None:
+def test_bad_parameters_are_refused(params: dict[str, Any], message: str) -> None:
     X, y, qid = queries()
     with pytest.raises((InvalidParameterError, ValueError), match=message):
         ranker(**params).fit(X, y, qid=qid)
@@ -402,3 +402,55 @@ def test_metrics_of_rankings_are_for_rankers() -> None:
         find_metrics("ndcg@10", "regression")
     metric = find_metrics("ndcg@10", "ranking")[0]
     assert pickle.loads(pickle.dumps(metric)) is metric
+
+
+# ---- positions ---------------------------------------------------------------------------------
+
+
+def clicks(n_queries: int = 400, seed: int = 0) -> Any:
+    """Return X, clicks, queries, positions and the true relevance of a simulated search engine.
+
+    Rows are shown in the order of a poor ranker, and are examined with probability 1 / position.
+    """
+    rng = np.random.default_rng(seed)
+    n = 10 * n_queries
+    X = rng.normal(size=(n, 3))
+    qid = np.repeat(np.arange(n_queries), 10)
+    relevance = 1 / (1 + np.exp(-2 * X[:, 0]))
+    shown = (X[:, 1] + 0.5 * rng.normal(size=n)).reshape(-1, 10)  # by an irrelevant feature
+    position = np.argsort(np.argsort(-shown, axis=1), axis=1).ravel() + 1
+    clicked = rng.random(n) < relevance / position
+    return X, clicked.astype(float), qid, position, relevance
+
+
+@LOSSES
+def test_biases_of_positions_are_estimated(loss: str) -> None:
+    X, y, qid, position, relevance = clicks()
+    model = ranker(loss=loss, n_estimators=30, learning_rate=0.1)
+    corrected = model.fit(X, y, qid=qid, position=position)
+    bias = corrected.position_bias_
+    assert list(bias) == list(range(1, 11))
+    assert bias[1] > bias[2] > bias[5] > bias[10]
+    plain = clone(model).fit(X, y, qid=qid)
+    with pytest.raises(AttributeError, match="fitted without position"):
+        _ = plain.position_bias_
+    truth = ranking_target(relevance, qid=qid)
+    assert corrected.score(X, truth, k=3) > plain.score(X, truth, k=3)
+
+
+def test_files_have_the_biases_of_positions(tmp_path: Any) -> None:
+    X, y, qid, position, _ = clicks(100)
+    model = ranker().fit(X, ranking_target(y, qid=qid, position=position))
+    model.save(tmp_path / "model.stgw")
+    assert load(tmp_path / "model.stgw").position_bias_ == model.position_bias_
+    with pytest.raises(InvalidParameterError, match="position cannot be combined with warm_start"):
+        ranker(warm_start=True).fit(X, y, qid=qid, position=position)
+    with pytest.raises(ValueError, match="position is nan at row 0"):
+        ranker().fit(X, y, qid=qid, position=np.full(len(y), np.nan))
+
+
+def test_folds_measure_rows_without_their_positions() -> None:
+    X, y, qid, position, _ = clicks(100)
+    model = ranker(early_stopping="cv", loss="softmax").fit(X, y, qid=qid, position=position)
+    assert model.n_iter_ >= 1
+    assert model.position_bias_[1] > model.position_bias_[10]

@@ -106,8 +106,8 @@ def test_an_array_that_is_too_short_or_too_long_is_refused(array: str) -> None:
 @pytest.mark.parametrize(
     ("key", "fact", "words"),
     [
-        ("task", "ranking", "neither a regression nor"),
-        ("task", ["regression"], "neither a regression nor"),
+        ("task", "clustering", "the task of its model"),
+        ("task", ["regression"], "the task of its model"),
         ("task", "classification", "type of its class labels"),
         ("loss", None, "name of its loss"),
         ("classes", {"dtype": "int64"}, "regression model with class labels"),

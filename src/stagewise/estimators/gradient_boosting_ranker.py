@@ -202,7 +202,7 @@ feature_names_in_, fit_report_, oob_best_iteration_, seed_
         return tree_adapter(params)
 
     @suggests_arguments
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         X: Any,
         y: Any = None,
@@ -279,6 +279,29 @@ feature_names_in_, fit_report_, oob_best_iteration_, seed_
         self._fit(arguments)
         log_fit(self, self.fit_report_["seconds"])
         return self
+
+    def refit(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        qid: Any = None,
+        query_sizes: Any = None,
+        decay: float = 0.9,
+        offset: Any = None,
+    ) -> Self:
+        """Return a fitted estimator with the same splits and leaf values of other rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight, qid, query_sizes, offset
+            The rows, as of `fit`.
+        decay : float, default=0.9
+            The share of the old values; see `GradientBoostingRegressor.refit`.
+        """
+        target = queries_of(y, qid, query_sizes)
+        return super().refit(X, target, sample_weight, decay=decay, offset=offset)
 
     def _check_arguments(self, params: dict[str, Any], arguments: FitArguments) -> None:
         by_queries = params["sampling"] == "group"

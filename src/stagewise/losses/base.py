@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -140,7 +140,7 @@ class Loss(ABC):
     """
 
     name: str = "custom"
-    task: str | None = None
+    task: Literal["ranking"] | None = None
     n_outputs: int = 1
     degree: int | None = None
     hessian_bound: float = 0.0

@@ -12,7 +12,7 @@ import copy
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +38,7 @@ POSITION = "position"
 class RankingLoss(Loss):
     """The base class of the losses of rankings."""
 
-    task = "ranking"
+    task: Literal["ranking"] = "ranking"
     metric: str
     """The name of the native kernel."""
     corrects_position = True
@@ -69,7 +69,8 @@ class RankingLoss(Loss):
         own = bound.losses(np.asarray(score, dtype=np.float64).reshape(-1))
         measured, code = bound.measured, bound.codes
         share = np.bincount(code, minlength=len(own))
-        factor = np.where(measured, len(y) / (share * max(1, np.count_nonzero(measured))), 0.0)
+        n = max(1, int(measured.sum()))
+        factor = np.where(measured, len(y) / (share * n), 0.0)
         return np.asarray((own * factor)[code])
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
@@ -122,7 +123,7 @@ class RankingLoss(Loss):
             return {}
         bound = _QueryBoundLoss(self, Workers(1), y, weight)
         assert bound.bias is not None
-        bound.bias.settle(bound, np.asarray(score, dtype=np.float64).reshape(-1))
+        bound.bias.estimate(bound, np.asarray(score, dtype=np.float64).reshape(-1))
         return {"position": bound.bias.positions, "position_bias": bound.bias.values}
 
 
@@ -324,7 +325,7 @@ class _PositionBias:
         self.values = self.values - self.STEP * np.clip(step, -1.0, 1.0)
         self.values -= np.average(self.values, weights=self._counts)
 
-    def settle(self, bound: _QueryBoundLoss, score: Vector) -> None:
+    def estimate(self, bound: _QueryBoundLoss, score: Vector) -> None:
         """Estimate the biases of given scores."""
         for _ in range(self.STEPS_AT_END):
             before = self.values

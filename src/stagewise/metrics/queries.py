@@ -75,7 +75,7 @@ class RankedQueries:
     @property
     def sizes(self) -> Codes:
         """The number of rows of each query."""
-        return np.diff(np.r_[self.starts, len(self.rows)])
+        return np.asarray(np.diff(np.r_[self.starts, len(self.rows)]))
 
     @property
     def is_measured(self) -> npt.NDArray[np.bool_]:

@@ -235,7 +235,7 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
             raise ModelFormatError(f"its header has no {key!r}")
     task, loss = facts["task"], facts["loss"]
     if task not in _TASKS:
-        raise ModelFormatError("it is neither a regression nor a classification model")
+        raise ModelFormatError(f"the task of its model is not one of {', '.join(_TASKS)}")
     if not isinstance(loss, str):
         raise ModelFormatError("the name of its loss is not text")
     classes, class_targets = _unpack_classes(facts["classes"], arrays.get(LABELS), task)

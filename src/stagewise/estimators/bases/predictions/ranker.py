@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -147,32 +147,6 @@ class RankerPredictions:
 
     def _predict_scores(self, model: Model, score: Vector) -> Vector:
         return np.asarray(squeeze_outputs(score))
-
-    def refit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        qid: Any = None,
-        query_sizes: Any = None,
-        decay: float = 0.9,
-        offset: Any = None,
-    ) -> Self:
-        """Return a fitted estimator with the same splits and leaf values of other rows.
-
-        Parameters
-        ----------
-        X, y, sample_weight, qid, query_sizes, offset
-            The rows, as of `fit`.
-        decay : float, default=0.9
-            The share of the old values; see `GradientBoostingRegressor.refit`.
-        """
-        refit: Any = super().refit  # type: ignore[misc]
-        own: Self = refit(
-            X, queries_of(y, qid, query_sizes), sample_weight, decay=decay, offset=offset
-        )
-        return own
 
 
 class RankingLossParameters:
