@@ -55,6 +55,7 @@ if _typing.TYPE_CHECKING:
     from stagewise.learners.histogram_tree import HistogramTree
     from stagewise.losses import Loss, register_loss
     from stagewise.options import (
+        Conformal,
         Dart,
         FeatureSampling,
         Goss,
@@ -74,6 +75,7 @@ __all__ = [
     "BaggingClassifier",
     "BaggingRegressor",
     "ColumnWarning",
+    "Conformal",
     "Dart",
     "Dataset",
     "DecisionTreeClassifier",
@@ -170,6 +172,7 @@ _MODULE_NAMES = {
     "learners": ("HistogramTree",),
     "losses": ("Loss", "register_loss"),
     "options": (
+        "Conformal",
         "Dart",
         "FeatureSampling",
         "Goss",

@@ -1,4 +1,4 @@
-"""Options with numbers of their own: sampling, dropout, leaves, features, splits, encoding.
+"""Options with numbers of their own: sampling, dropout, leaves, features, encoding, intervals.
 
 Many parameters are one word: `sampling="goss"`. Where the word has numbers of its own, an object of
 this module takes its place: `sampling=Goss(top=0.3)`. The objects have scikit-learn's `get_params`,
@@ -17,10 +17,11 @@ from sklearn.base import BaseEstimator, clone
 from stagewise.errors import InvalidParameterError
 from stagewise.validation.equality import equal_values
 from stagewise.validation.parameters import Use, check_parameters, suggests_names
-from stagewise.validation.rules import Number, OneOf, Rule, feature_count, flag
+from stagewise.validation.rules import Number, OneOf, Rule, column_name, feature_count, flag
 
 __all__ = [
     "OPTION_RULES",
+    "Conformal",
     "Dart",
     "FeatureSampling",
     "Goss",
@@ -29,6 +30,7 @@ __all__ = [
     "Option",
     "OrderedTargetEncoding",
     "SplitSearch",
+    "conformal_rule",
     "flatten_options",
 ]
 
@@ -281,6 +283,89 @@ class OrderedTargetEncoding(Option):
         self.n_orderings = n_orderings
 
 
+class Conformal(Option):
+    """How a fit keeps conformity scores, for `predict_interval` and `predict_set`.
+
+    Parameters
+    ----------
+    method : {"split", "cv", "cv+", "oob"}, default="cv"
+        The rows whose scores are kept; none of them was used to fit the model that predicts them.
+        "split": a random fraction of the rows, which the fit does not use at all. "cv": the rows
+        that folds hold out, with the predictions of the models of the folds; new rows are predicted
+        by the model of all rows. "cv+": the same rows, and new rows are predicted by the models of
+        all folds, which the estimator keeps (Barber et al. 2021). "oob": the out-of-bag rows of a
+        forest. See docs/intervals.md for their guarantees.
+    score : {"auto", "absolute", "pearson", "quantile", "lac", "aps", "raps"}, default="auto"
+        The conformity score. Of numbers: "absolute", |y - prediction|; "pearson", the same over the
+        standard deviation that the loss assumes; "quantile", how far y is outside of two predicted
+        quantiles, for loss="quantile" with several levels. "auto" is "quantile" for them, "pearson"
+        for losses with a log link, and "absolute" for others. Of classes: "lac", which is "auto",
+        "aps" or "raps".
+    fraction : float, default=0.2
+        The fraction of the rows that "split" keeps.
+    groups : str, int or None, default=None
+        A feature, by name or number: each of its values has a threshold of its own, so that the
+        coverage holds in each of these groups. A row of an unknown group, or of one with too few
+        rows for the coverage, gets the threshold of all rows.
+    per_class : bool, default=False
+        Whether each class has a threshold of its own, so that the coverage holds for the rows of
+        every class. A class with too few rows for the coverage is in every set.
+    randomized : bool, default=False
+        Whether the scores "aps" and "raps" have a random factor, with which coverage is exact and
+        sets are smaller. It is drawn from the seed of the fit and depends on the place of a row.
+    penalty : float, default=0.01
+        The penalty of "raps" for each class beyond the `free_ranks` most probable ones.
+    free_ranks : int, default=1
+        The number of classes without a penalty.
+
+    Examples
+    --------
+    >>> from stagewise import Conformal, GradientBoostingRegressor
+    >>> GradientBoostingRegressor(conformal=Conformal(method="split", fraction=0.3)).conformal
+    Conformal(fraction=0.3, method='split')
+    """
+
+    _rules = MappingProxyType(
+        {
+            "method": OneOf(("split", "cv", "cv+", "oob")),
+            "score": OneOf(("auto", "absolute", "pearson", "quantile", "lac", "aps", "raps")),
+            "fraction": _share,
+            "groups": column_name,
+            "per_class": flag,
+            "randomized": flag,
+            "penalty": Number(0.0),
+            "free_ranks": Number(0, _size, whole=True),
+        }
+    )
+    _uses = (
+        Use(("fraction",), "method", lambda method: method == "split", "set method='split'"),
+        Use(("randomized",), "score", lambda s: s in ("aps", "raps"), "set score='aps'"),
+        Use(("penalty", "free_ranks"), "score", lambda s: s == "raps", "set score='raps'"),
+    )
+
+    @suggests_names
+    def __init__(
+        self,
+        *,
+        method: str = "cv",
+        score: str = "auto",
+        fraction: float = 0.2,
+        groups: Any = None,
+        per_class: bool = False,
+        randomized: bool = False,
+        penalty: float = 0.01,
+        free_ranks: int = 1,
+    ) -> None:
+        self.method = method
+        self.score = score
+        self.fraction = fraction
+        self.groups = groups
+        self.per_class = per_class
+        self.randomized = randomized
+        self.penalty = penalty
+        self.free_ranks = free_ranks
+
+
 @dataclass(frozen=True)
 class OptionRule:
     """A parameter that is one of some words, an option, or what another rule allows.
@@ -322,6 +407,12 @@ class OptionRule:
     def or_auto(self) -> OptionRule:
         """Return the same rule with the word "auto"."""
         return replace(self, words=("auto", *self.words))
+
+
+def conformal_rule(*methods: str) -> OptionRule:
+    """Return the rule of `conformal` for an estimator that has some of the methods."""
+    words = {method: Conformal(method=method) for method in methods}
+    return OptionRule((None,), words, (Conformal,))
 
 
 def _features_of_node(value: Any) -> FeatureSampling:

@@ -83,6 +83,17 @@ class RandomForestClassifier(ForestClassifierMixin, BaseForest):
         The metrics that are measured after every tree on the out-of-bag rows, X_val and the sets of
         `eval_set`. The first one, such as "accuracy", replaces the loss for early stopping; see
         `GradientBoostingRegressor`.
+    conformal : {None, "oob", "split"} or Conformal, default=None
+        Conformity scores for `predict_set`, of rows that were not used to fit the trees that
+        predict them. "oob": the out-of-bag rows. "split": a fifth of the rows, which the fit does
+        not use. None: none. See `Conformal` for scores and groups, and docs/intervals.md.
+    calibration : {None, "auto", "temperature", "beta", "isotonic"}, default=None
+        A map of the probabilities that is fitted to rows that were not used to fit the model that
+        predicts them: the out-of-bag rows, or those that conformal="split" keeps.
+        Their weights are those that were passed, without `class_weight`. "temperature":
+        softmax(F / T); with `class_weight` also a constant for each class. "beta": three numbers
+        for each class. "isotonic": an increasing function. "auto": the one with the least log loss
+        of other rows. `decision_function` is not calibrated. See docs/calibration.md.
     warm_start : bool, default=False
         Continue the forest of an earlier `fit` up to `n_estimators` trees. With the same rows and
         parameters the forest is the same as one fit of all trees; after loading it from a file, up
@@ -160,6 +171,8 @@ classes_
         tol: float = 0.0,
         eval_metric: Any = None,
         time_limit: float | None = None,
+        conformal: Any = None,
+        calibration: Any = None,
         warm_start: bool = False,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -190,6 +203,8 @@ classes_
         self.tol = tol
         self.eval_metric = eval_metric
         self.time_limit = time_limit
+        self.conformal = conformal
+        self.calibration = calibration
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -264,6 +279,10 @@ class RandomForestRegressor(ForestRegressorMixin, BaseForest):
         The metrics that are measured after every tree on the out-of-bag rows, X_val and the sets of
         `eval_set`. The first one, such as "mae", replaces the loss for early stopping; see
         `GradientBoostingRegressor`.
+    conformal : {None, "oob", "split"} or Conformal, default=None
+        Conformity scores for `predict_interval`, of rows that were not used to fit the trees that
+        predict them. "oob": the out-of-bag rows. "split": a fifth of the rows, which the fit does
+        not use. None: none. See `Conformal` for scores and groups, and docs/intervals.md.
     warm_start : bool, default=False
         Continue the forest of an earlier `fit` up to `n_estimators` trees. With the same rows and
         parameters the forest is the same as one fit of all trees; after loading it from a file, up
@@ -332,6 +351,7 @@ verbose, callbacks
         tol: float = 0.0,
         eval_metric: Any = None,
         time_limit: float | None = None,
+        conformal: Any = None,
         warm_start: bool = False,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -361,6 +381,7 @@ verbose, callbacks
         self.tol = tol
         self.eval_metric = eval_metric
         self.time_limit = time_limit
+        self.conformal = conformal
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -8,7 +8,9 @@ import numpy.typing as npt
 
 from stagewise.boosting.recipe import BY_RESPONSE, Recipe
 from stagewise.estimators.bases.boosting import BaseBoosting, OutOfBagMixin
+from stagewise.estimators.bases.predictions.calibrated import CalibratedModel
 from stagewise.estimators.bases.predictions.classifier import ClassifierPredictions, make_class_loss
+from stagewise.estimators.bases.predictions.prediction_sets import SetPredictions
 from stagewise.estimators.bases.trees.tree_attributes import TreeAttributes
 from stagewise.estimators.parameters.make_specs import BOOSTING_RULES, BOOSTING_USES, tree_adapter
 from stagewise.losses import Loss
@@ -19,7 +21,12 @@ __all__ = ["GradientBoostingClassifier"]
 
 
 class GradientBoostingClassifier(
-    ClassifierPredictions, TreeAttributes, OutOfBagMixin, BaseBoosting
+    CalibratedModel,
+    SetPredictions,
+    ClassifierPredictions,
+    TreeAttributes,
+    OutOfBagMixin,
+    BaseBoosting,
 ):
     """Boosted trees that predict a class, and the probability of every class.
 
@@ -51,6 +58,17 @@ class GradientBoostingClassifier(
         The factor of the weights of each class's rows. "balanced" gives every class the same sum of
         weights. A class of weight 0 is absent. `min_samples_leaf` counts these weights as it counts
         sample weights; with 1, one row of any class is enough.
+    conformal : {None, "split", "cv"} or Conformal, default=None
+        Conformity scores for `predict_set`, of rows that were not used to fit the model that
+        predicts them. "cv": rows that folds hold out. "split": a fifth of the rows, which the fit
+        does not use. None: none. See `Conformal` for scores and groups, and docs/intervals.md.
+    calibration : {None, "auto", "temperature", "beta", "isotonic"}, default=None
+        A map of the probabilities that is fitted to rows that were not used to fit the model that
+        predicts them: those that folds, `early_stopping` or X_val hold out.
+        Their weights are those that were passed, without `class_weight`. "temperature":
+        softmax(F / T); with `class_weight` also a constant for each class. "beta": three numbers
+        for each class. "isotonic": an increasing function. "auto": the one with the least log loss
+        of other rows. `decision_function` is not calibrated. See docs/calibration.md.
     response, learning_rate, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian, \
 l1_regularization, l2_regularization, min_gain, max_step, grow_policy, path_smoothing, \
 max_features, subsample, sampling, oob_score, dropout, monotonic_cst, interaction_cst, \
@@ -126,6 +144,8 @@ held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_rep
         tol: float = 0.0,
         eval_metric: Any = None,
         time_limit: float | None = None,
+        conformal: Any = None,
+        calibration: Any = None,
         warm_start: bool = False,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -169,6 +189,8 @@ held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_rep
         self.tol = tol
         self.eval_metric = eval_metric
         self.time_limit = time_limit
+        self.conformal = conformal
+        self.calibration = calibration
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs

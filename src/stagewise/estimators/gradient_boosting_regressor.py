@@ -6,6 +6,7 @@ from typing import Any
 
 from stagewise.boosting.recipe import BY_RESPONSE, Recipe
 from stagewise.estimators.bases.boosting import BaseBoosting, OutOfBagMixin
+from stagewise.estimators.bases.predictions.intervals import IntervalPredictions
 from stagewise.estimators.bases.predictions.regressor import (
     RegressionLossParameters,
     RegressorPredictions,
@@ -19,7 +20,12 @@ __all__ = ["GradientBoostingRegressor"]
 
 
 class GradientBoostingRegressor(
-    RegressionLossParameters, RegressorPredictions, TreeAttributes, OutOfBagMixin, BaseBoosting
+    IntervalPredictions,
+    RegressionLossParameters,
+    RegressorPredictions,
+    TreeAttributes,
+    OutOfBagMixin,
+    BaseBoosting,
 ):
     """Boosted trees that predict a number.
 
@@ -184,6 +190,12 @@ Mvs, default="auto"
     time_limit : float or None, default=None
         The seconds that a fit may take: no round begins that would probably end later. At least one
         round runs. The number of rounds, and so the model, then depends on the machine.
+    conformal : {None, "split", "cv", "cv+"} or Conformal, default=None
+        Conformity scores for `predict_interval`, of rows that were not used to fit the model that
+        predicts them. "cv": rows that folds hold out; new rows are predicted by the model of all
+        rows. "cv+": new rows are predicted by the models of the folds, too. "split": a fifth of the
+        rows, which the fit does not use. None: none. See `Conformal` for scores and groups, and
+        docs/intervals.md.
     warm_start : bool, default=False
         Whether `fit` continues the model of the previous `fit`, up to `n_estimators` rounds in all.
         On the same data the result is the same, to the bit, as one fit of all rounds with the same
@@ -288,6 +300,7 @@ Mvs, default="auto"
         tol: float = 0.0,
         eval_metric: Any = None,
         time_limit: float | None = None,
+        conformal: Any = None,
         warm_start: bool = False,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -331,6 +344,7 @@ Mvs, default="auto"
         self.tol = tol
         self.eval_metric = eval_metric
         self.time_limit = time_limit
+        self.conformal = conformal
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs

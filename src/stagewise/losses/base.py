@@ -347,6 +347,10 @@ class Loss(ABC):
         """Return the loss of a fitted model, with the numbers of `learn`."""
         return self
 
+    def deviation(self, mean: Vector) -> Vector:
+        """Return the standard deviation of y that the loss assumes, up to a constant factor."""
+        return np.ones_like(mean)
+
     def check(self, y: npt.NDArray[Any]) -> None:  # noqa: B027 (every y is valid, unless overridden)
         """Raise ValueError if y is outside the domain of the loss."""
 

@@ -66,6 +66,11 @@ class LogLinkLoss(Loss):
         """Return e^F."""
         return np.asarray(np.exp(score))
 
+    def deviation(self, mean: Vector) -> Vector:
+        """Return the square root of the p-th power of the mean."""
+        least = np.finfo(np.float64).tiny
+        return np.asarray(np.maximum(mean, least) ** (self.power / 2.0))
+
     def link(self, mean: npt.NDArray[np.float64]) -> Matrix:
         """Return log of the mean, which must be positive."""
         with np.errstate(divide="ignore", invalid="ignore"):

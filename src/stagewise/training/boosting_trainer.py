@@ -425,7 +425,7 @@ class _BoostingTrainer:
             self.loss,
             self.scale,
             self.context,
-            stops_early=True,
+            stops_early=self.spec.hold_out.chooses,
             folds=len(folds) if then_refits else None,
             metrics=self._metrics(self.data.train),
         )

@@ -297,7 +297,8 @@ def make_monitor(
 def choose_rounds(hold_out: HoldOutSpec, data: TrainingData, monitor: Monitor) -> RoundChoice:
     """Return the number of rounds of the model of all rows, from the monitor of the folds."""
     best, folds = monitor.best_round, data.fold_sizes
-    rounds = refit_rounds(best, folds, data.train.n_rows) if hold_out.extends else best
+    extends = hold_out.extends and hold_out.chooses
+    rounds = refit_rounds(best, folds, data.train.n_rows) if extends else best
     loss = monitor.valid_loss[best - 1] if best else math.nan
     return RoundChoice(len(folds), sum(fold.held for fold in folds), best, loss, rounds)
 

@@ -122,6 +122,10 @@ class HoldOutSpec:
     uses_passed_rows : bool
         Whether X_val, or the first set of `eval_set`, takes the place of these rows and stops the
         fit. Otherwise they are only recorded.
+    chooses : bool
+        Whether folds choose the number of rounds; otherwise they have all rounds.
+    calibration : float
+        The fraction of the rows that the fit does not use at all: they are for intervals.
     """
 
     kind: Literal["none", "fraction", "folds"] = "none"
@@ -131,6 +135,8 @@ class HoldOutSpec:
     extends: bool = False
     parameter: str = "early_stopping=True"
     uses_passed_rows: bool = True
+    chooses: bool = True
+    calibration: float = 0.0
 
 
 class LearnerAdapter(Protocol):

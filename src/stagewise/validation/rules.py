@@ -21,6 +21,7 @@ __all__ = [
     "OrAuto",
     "Rule",
     "categorical",
+    "column_name",
     "feature_count",
     "flag",
     "folds",
@@ -128,6 +129,16 @@ class OneOf:
             ]
             raise ValueError("one of " + ", ".join(map(repr, self.choices)) + "".join(known))
         return value
+
+
+def column_name(value: Any) -> Any:
+    """Return the name or the number of a column, or None; otherwise raise ValueError."""
+    if value is None or isinstance(value, str):
+        return value
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or value < 0:
+        raise ValueError("the name of a feature, its number from 0, or None")
+    return int(value)
 
 
 def flag(value: Any) -> bool:

@@ -16,6 +16,7 @@ from stagewise.cluster.peers import ALONE, Peers
 from stagewise.datasets.dataset import Dataset
 from stagewise.estimators.bases.first_rank import fit_on_first_rank
 from stagewise.estimators.bases.predictions.scores import refuse_offset
+from stagewise.estimators.bases.predictions.unseen_rows import FinishedFit
 from stagewise.estimators.parameters.make_specs import choose_seed, input_spec
 from stagewise.losses import ClassTargetsLoss, Loss, MultiTargetLoss
 from stagewise.losses.registration import custom_loss
@@ -131,6 +132,10 @@ class FitMixin:
     def _previous_model(self, params: dict[str, Any]) -> Model | None:
         """Return the model to continue; None: fit a new one."""
         return None
+
+    def _learn_from_unseen_rows(self, params: dict[str, Any], fit: FinishedFit) -> dict[str, Any]:
+        """Learn from rows that were not trained on; return further entries of the report."""
+        return {}
 
     def _table_reader(self, params: dict[str, Any], previous: Model | None) -> TableReader:
         """Return the reader of X."""
@@ -286,6 +291,7 @@ class FitMixin:
         details = result.report() | self._set_fitted(result, data, params)
         self._set_oof_prediction(result, data)
         self._set_held_out_rows(data)
+        details |= self._learn_from_unseen_rows(params, FinishedFit(result, data, arguments, seed))
         details["missing_value_counts"] = counts_by_name(data.features, data.missing)
         details["unknown_category_counts"] = counts_by_name(data.features, data.unknown)
         self.fit_report_ = fit_report(details, self, context.workers, begin)

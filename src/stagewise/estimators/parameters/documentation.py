@@ -38,6 +38,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             *("early_stopping", "validation_fraction", "n_iter_no_change", "tol", "eval_metric"),
             *("cv", "time_limit"),
         ),
+        "Intervals and calibration": ("conformal", "calibration"),
         "Computation": ("warm_start", "random_state", "n_jobs", "verbose", "callbacks"),
     }
 )

@@ -31,6 +31,7 @@ from stagewise.options import (
     Mvs,
     OrderedTargetEncoding,
     SplitSearch,
+    conformal_rule,
 )
 from stagewise.training.adapters.tree_adapter import TreeAdapter
 from stagewise.training.feature_rules import FeatureRules
@@ -45,7 +46,7 @@ from stagewise.training.specs import (
     StoppingSpec,
 )
 from stagewise.validation.parameters import Use
-from stagewise.validation.rules import Rule
+from stagewise.validation.rules import OneOf, Rule
 
 __all__ = [
     "BOOSTING_RULES",
@@ -68,7 +69,17 @@ PLAIN_TREE = HistogramTree(min_hessian=0.0, l2=0.0)
 SKETCH_EPS = 0.02
 """For split="approx": about fifty candidates per feature."""
 
-BOOSTING_RULES: Mapping[str, Rule] = MappingProxyType({**OPTION_RULES, **AUTO_RULES})
+FOLDS = 5
+"""The folds whose held-out rows have conformity scores, or calibrate probabilities."""
+
+BOOSTING_RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        **OPTION_RULES,
+        **AUTO_RULES,
+        "conformal": conformal_rule("split", "cv", "cv+"),
+        "calibration": OneOf((None, "auto", "temperature", "beta", "isotonic")),
+    }
+)
 """The rules of parameters that differ for gradient boosting."""
 
 BOOSTING_USES = (
@@ -166,8 +177,23 @@ def hold_out_spec(params: Mapping[str, Any]) -> HoldOutSpec:
     Parameters
     ----------
     params : mapping
-        All parameters, checked.
+        All parameters, checked. conformal="cv" needs folds, also if the number of rounds is given;
+        "split" keeps rows out of the fit.
     """
+    option = params.get("conformal")
+    method = "" if option is None else option.method
+    by_folds = method in ("cv", "cv+")
+    hold_out = _stopping_hold_out(params)
+    if by_folds and hold_out.kind == "none":
+        hold_out = replace(hold_out, kind="folds", chooses=False, uses_passed_rows=False)
+    if hold_out.kind == "folds" and (by_folds or params.get("calibration") is not None):
+        hold_out = replace(hold_out, parts=FOLDS)  # every row is held out once
+    kept = option.fraction if option is not None and method == "split" else 0.0
+    return replace(hold_out, calibration=kept)
+
+
+def _stopping_hold_out(params: Mapping[str, Any]) -> HoldOutSpec:
+    """Return the rows that decide when the fit stops."""
     stopping = params.get("early_stopping", "auto")
     searches = params["n_estimators"] == "auto"
     if stopping is True:

@@ -97,8 +97,15 @@ def with_offsets(data: TrainingData, arguments: FitArguments, loss: Loss) -> Tra
 
     valid = None if data.valid is None else of_set(data.valid_name, data.valid)
     watched = tuple(WatchedRows(own.name, of_set(own.name, own.rows)) for own in data.eval_sets)
-    offsets = arguments.row_offset
-    return replace(data, train=train, valid=valid, eval_sets=watched, row_offset=offsets)
+    kept = None if data.calibration is None else data.calibration.with_offset(whole)
+    return replace(
+        data,
+        train=train,
+        valid=valid,
+        eval_sets=watched,
+        row_offset=arguments.row_offset,
+        calibration=kept,
+    )
 
 
 def _sets(arguments: FitArguments) -> dict[str, EvalSet]:

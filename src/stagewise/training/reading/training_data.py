@@ -44,6 +44,9 @@ __all__ = ["FitArguments", "TableReader", "TrainingData", "read_training_data"]
 
 Indices = npt.NDArray[np.uint32]
 
+CALIBRATION = 1
+"""The number of the draw of calibration rows; that of held-out rows is the seed itself."""
+
 
 @dataclass(frozen=True)
 class FitArguments:
@@ -183,6 +186,8 @@ class TrainingData:
         Rows that are measured after every round; they may be `train`.
     row_offset : RowOffset
         The offsets that predictions need.
+    calibration : RowSet or None
+        Rows of X that the fit does not use.
     """
 
     features: Any
@@ -200,6 +205,7 @@ class TrainingData:
     valid_name: str = HELD_OUT
     eval_sets: tuple[WatchedRows, ...] = ()
     row_offset: RowOffset = NO_OFFSET
+    calibration: RowSet | None = None
 
     def with_crosses(self, crosses: Sequence[Cross]) -> TrainingData:
         """Return the same rows with columns that are computed from two features."""
@@ -256,17 +262,28 @@ def read_training_data(
     n_rows = table.n_rows
     target = target_reader.read(arguments.y, arguments.sample_weight, n_rows)
     by_class = target.classes is not None
-    rows, held = rows_with_weight(target.weight), None
+    rows, held, kept = rows_with_weight(target.weight), None, None
+    if hold_out.calibration:
+        name, part = "conformal='split'", [seed, CALIBRATION]
+        draw = int(np.random.SeedSequence(part).generate_state(1)[0])
+        share = hold_out.calibration
+        rows, kept = draw_held_out(rows, target.y, share, draw, by_class=by_class, option=name)
     arguments.check_validation()
     deciding = arguments.deciding_set if hold_out.uses_passed_rows else None
     if deciding is None and hold_out.kind == "fraction":
         share, option = hold_out.fraction, hold_out.parameter
+<<<<<<< HEAD
         rows, held = (
             draw_held_out(rows, target.y, share, seed, by_class=by_class, option=option)
             if target.groups is None
             else draw_held_groups(rows, target.groups, share, seed, option=option)
         )
     features, columns, unknown = table_reader.learn(table, target.weight, rows, held)
+=======
+        rows, held = draw_held_out(rows, target.y, share, seed, by_class=by_class, option=option)
+    unused = _both(held, kept)
+    features, columns, unknown = table_reader.learn(table, target.weight, rows, unused)
+>>>>>>> 0e91bdf4 (Prediction intervals, prediction sets and calibrated probabilities from one fit)
     train = RowSet.choose(columns, rows, target.y, target.weight)
     reader = _EvalReader(table_reader, target_reader, target, features)
     valid = None
@@ -312,7 +329,17 @@ def read_training_data(
         valid_name=HELD_OUT if deciding is None else deciding.name,
         eval_sets=watched,
         class_targets=target.class_targets,
+        calibration=(
+            None if kept is None else RowSet.choose(columns, kept, target.y, target.weight)
+        ),
     )
+
+
+def _both(held: Indices | None, kept: Indices | None) -> Indices | None:
+    """Return the rows of two sets."""
+    if held is None or kept is None:
+        return kept if held is None else held
+    return np.concatenate([held, kept])
 
 
 def _warn_of_training_rows(deciding: EvalSet, rows: RowSet, train: RowSet) -> None:

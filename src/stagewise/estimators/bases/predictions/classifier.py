@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from stagewise.errors import InvalidParameterError
+from stagewise.estimators.bases.predictions.calibrated import calibrated, is_calibrated
 from stagewise.estimators.bases.predictions.costs import check_costs
 from stagewise.estimators.bases.predictions.dataset_predictions import predicts_datasets
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
@@ -185,6 +186,11 @@ class ClassifierPredictions(ClassifierMixin):
             yield self._decide(model, score)
 
     def _predict_scores(self, model: Model, score: Vector) -> Vector:
+        proba = self._probabilities(model, score)
+        return calibrated(model, proba) if model.learned else proba
+
+    def _probabilities(self, model: Model, score: Vector) -> Vector:
+        """Return the probabilities of the loss, before calibration."""
         assert model.classes is not None
         if len(model.classes) == 1:
             return np.ones((len(score), 1))
@@ -196,5 +202,8 @@ class ClassifierPredictions(ClassifierMixin):
         assert model.classes is not None
         if len(model.classes) == 1:
             return np.repeat(model.classes, len(score))
-        codes = score[:, 0] > 0 if score.shape[1] == 1 else score.argmax(axis=1)
+        if is_calibrated(model):
+            codes = self._predict_scores(model, score).argmax(axis=1)
+        else:
+            codes = score[:, 0] > 0 if score.shape[1] == 1 else score.argmax(axis=1)
         return np.asarray(model.classes[codes.astype(np.intp)])

@@ -42,7 +42,7 @@ from stagewise.learners.histogram_tree import feature_share
 from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
-from stagewise.options import SplitSearch
+from stagewise.options import SplitSearch, conformal_rule
 from stagewise.training.describe import describe_forest, other_parameters
 from stagewise.training.forest_trainer import train_forest
 from stagewise.training.reading.training_data import FitArguments, TrainingData
@@ -80,6 +80,8 @@ FOREST_RULES = MappingProxyType(
         "early_stopping": OrAuto(flag),
         "max_samples": row_count,
         "oob_score": _oob_rule,
+        "conformal": conformal_rule("split", "oob"),
+        "calibration": OneOf((None, "auto", "temperature", "beta", "isotonic")),
     }
 )
 
@@ -94,7 +96,10 @@ class BaseForest(ReportMixin, AverageMixin, FitMixin, TreeAttributes, ModelScore
 
     def _hold_out(self, params: dict[str, Any]) -> HoldOutSpec:
         # No rows are held out: the out-of-bag rows are.
-        return HoldOutSpec(uses_passed_rows=params["early_stopping"] is not False)
+        option = params.get("conformal")
+        kept = option.fraction if option is not None and option.method == "split" else 0.0
+        uses_passed_rows = params["early_stopping"] is not False
+        return HoldOutSpec(uses_passed_rows=uses_passed_rows, calibration=kept)
 
     def _spec(self, params: dict[str, Any], hold_out: HoldOutSpec) -> ForestSpec:
         return forest_spec(

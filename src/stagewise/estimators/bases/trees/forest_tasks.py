@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.estimators.bases.predictions.calibrated import CalibratedModel
 from stagewise.estimators.bases.predictions.class_targets import (
     ClassTargetPredictions,
     exact_matches,
 )
+from stagewise.estimators.bases.predictions.intervals import IntervalPredictions
+from stagewise.estimators.bases.predictions.prediction_sets import SetPredictions
 from stagewise.estimators.bases.predictions.r_squared import r_squared
 from stagewise.estimators.bases.predictions.regressor import RegressorPredictions
 from stagewise.estimators.bases.trees.averages import CLASS_CRITERION, NUMBER_CRITERION
@@ -25,7 +28,7 @@ __all__ = ["ForestClassifierMixin", "ForestRegressorMixin"]
 Vector = npt.NDArray[np.float64]
 
 
-class ForestClassifierMixin(ClassTargetPredictions):
+class ForestClassifierMixin(CalibratedModel, SetPredictions, ClassTargetPredictions):
     """Classifiers that are averages of trees."""
 
     oob_prediction_: Vector
@@ -90,7 +93,7 @@ class ForestClassifierMixin(ClassTargetPredictions):
         return model.classes[y], model.classes[predicted.argmax(axis=1)]
 
 
-class ForestRegressorMixin(RegressorPredictions):
+class ForestRegressorMixin(IntervalPredictions, RegressorPredictions):
     """Regressors that are averages of trees."""
 
     criterion: str
