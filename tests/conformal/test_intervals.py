@@ -157,7 +157,9 @@ def test_counts_with_exposures() -> None:
 def test_each_group_has_its_coverage() -> None:
     rng = np.random.default_rng(13)
     frame = pd.DataFrame({"x": rng.normal(size=6000)})
-    frame["group"] = pd.Categorical(rng.choice(["a", "b", "rare"], size=6000, p=[0.6, 0.399, 0.001]))
+    frame["group"] = pd.Categorical(
+        rng.choice(["a", "b", "rare"], size=6000, p=[0.6, 0.399, 0.001])
+    )
     noise = frame["group"].map({"a": 0.2, "b": 2.0, "rare": 1.0}).astype(float)
     y = frame["x"] + noise * rng.normal(size=6000)
     model = GradientBoostingRegressor(conformal=Conformal(groups="group"), **BOOSTING)
@@ -246,7 +248,10 @@ def test_a_model_without_scores_has_no_intervals() -> None:
         (GradientBoostingRegressor(conformal="oob"), "must be one of None, 'split', 'cv', 'cv\\+'"),
         (RandomForestRegressor(conformal="cv"), "must be one of None, 'split', 'oob'"),
         (RandomForestRegressor(conformal=Conformal(method="cv")), "must have one of the methods"),
-        (GradientBoostingRegressor(conformal=Conformal(score="aps")), "must have one of the scores"),
+        (
+            GradientBoostingRegressor(conformal=Conformal(score="aps")),
+            "must have one of the scores",
+        ),
         (GradientBoostingRegressor(conformal=Conformal(per_class=True)), "is for classifiers"),
         (GradientBoostingRegressor(conformal=Conformal(groups="x9")), "is not a feature"),
         (GradientBoostingRegressor(conformal=Conformal(groups=7)), "X has 3 columns"),
@@ -265,7 +270,10 @@ def test_impossible_parameters_are_refused(model: Any, message: str) -> None:
 
 def test_several_targets_are_refused() -> None:
     X, y = draw(100, 21)
-    for model in (GradientBoostingRegressor(conformal="cv"), RandomForestRegressor(conformal="oob")):
+    for model in (
+        GradientBoostingRegressor(conformal="cv"),
+        RandomForestRegressor(conformal="oob"),
+    ):
         with pytest.raises(InvalidParameterError, match="conformal is for one target"):
             model.fit(X, np.column_stack([y, y]))
 

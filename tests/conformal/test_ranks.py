@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import conformal as reference
 
+from reference import conformal as reference
 from stagewise.conformal.conformity import Conformity
 from stagewise.conformal.intervals import Centres, intervals
 from stagewise.conformal.ranks import SortedScores, least_rows, needed_weight, union_quantile

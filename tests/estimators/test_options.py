@@ -22,6 +22,7 @@ from estimators.every import EVERY
 from estimators.tables import make_table, quick
 from stagewise import (
     BaggingRegressor,
+    Conformal,
     Dart,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -41,6 +42,7 @@ from stagewise import (
 
 BOTH = pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
 OPTIONS: dict[str, tuple[str, Any, dict[str, Any]]] = {
+    "Conformal": ("conformal", Conformal(method="split", fraction=0.3), {}),
     "Goss": ("sampling", Goss(top=0.3), {}),
     "Mvs": ("sampling", Mvs(regularization=0.5), {"subsample": 0.5}),
     "Dart": ("dropout", Dart(rate=0.5, skip=0.0), {}),
@@ -310,6 +312,7 @@ def test_a_loss_with_a_parameter_is_restored_from_a_file(table, tmp_path):
 # ---- messages -----------------------------------------------------------------------------------
 
 BAD = {
+    "Conformal": ({"fraction": 1.0}, "'fraction' of Conformal must be .* below 1; got 1.0"),
     "Goss": ({"top": 1.0}, "'top' of Goss must be a number above 0 and below 1; got 1.0"),
     "Mvs": ({"regularization": 0}, "'regularization' of Mvs must be a number above 0; got 0"),
     "Dart": ({"normalization": "trees"}, "'normalization' of Dart must be one of 'tree', 'forest'"),
@@ -330,6 +333,13 @@ MORE_BAD = [
     (Dart, {"skip": 1.0}),
     (FeatureSampling, {"per_level": 1.5}),
     (FeatureSampling, {"per_node": True}),
+    (Conformal, {"method": "jackknife"}),
+    (Conformal, {"score": "gamma"}),
+    (Conformal, {"groups": 1.5}),
+    (Conformal, {"per_class": 1}),
+    (Conformal, {"score": "aps", "randomized": "yes"}),
+    (Conformal, {"score": "raps", "penalty": -1}),
+    (Conformal, {"score": "raps", "free_ranks": 0.5}),
     (SplitSearch, {"method": "best"}),
     (SplitSearch, {"random_thresholds": 1}),
     (SplitSearch, {"method": "approx", "proposal": "all"}),
@@ -421,8 +431,8 @@ def test_messages_offer_no_option_that_the_estimator_refuses():
 
 
 @BOTH
-def test_every_estimator_has_at_most_42_parameters(kind):
-    assert len(inspect.signature(kind).parameters) <= 42
+def test_every_estimator_has_at_most_44_parameters(kind):
+    assert len(inspect.signature(kind).parameters) <= 44
 
 
 SCIKIT_LEARN = {"fit", "predict", "score", "get_params", "set_params", "get_metadata_routing"}
@@ -436,7 +446,9 @@ SCIKIT_LEARN |= {"estimators_", "estimators_features_", "estimators_samples_", "
 SCIKIT_LEARN |= {"get_depth", "get_n_leaves", "cost_complexity_pruning_path"}
 OURS = {"recipe", "report", "save", "fingerprint", "refit"}
 OURS_OF: dict[str, set[str]] = {
-    "GradientBoosting": {"best_iteration_", "oob_best_iteration_"},
+    "GradientBoosting": {"best_iteration_", "oob_best_iteration_", "conformalize"},
+    "GradientBoostingRegressor": {"predict_interval"},
+    "GradientBoostingClassifier": {"predict_set", "calibrate"},
     "AdaBoost": {"best_iteration_", "estimator_weights_", "estimator_errors_", "staged_score"},
     "Auto": {"best_iteration_", "distill"},
     "GentleBoost": {"best_iteration_"},
@@ -444,10 +456,12 @@ OURS_OF: dict[str, set[str]] = {
     "Stagewise": {"best_iteration_"},
     "StagewiseLinear": {"coef_path_", "plot_path"},
     "DecisionTree": {"best_iteration_"},
-    "RandomForest": {"best_iteration_", "oob_importances", "select_features"},
-    "ExtraTrees": {"best_iteration_", "oob_importances", "select_features"},
-    "RandomForestClassifier": {"class_importances_"},
-    "ExtraTreesClassifier": {"class_importances_"},
+    "RandomForest": {"best_iteration_", "oob_importances", "select_features", "conformalize"},
+    "ExtraTrees": {"best_iteration_", "oob_importances", "select_features", "conformalize"},
+    "RandomForestClassifier": {"class_importances_", "predict_set", "calibrate"},
+    "ExtraTreesClassifier": {"class_importances_", "predict_set", "calibrate"},
+    "RandomForestRegressor": {"predict_interval"},
+    "ExtraTreesRegressor": {"predict_interval"},
     "LinearRegression": {"summary", "conf_int", "predict_interval", "plot_residuals"},
     "StepwiseRegressor": {"summary", "conf_int", "predict_interval", "plot_residuals", "plot_path"},
 }

@@ -138,6 +138,11 @@ RULE_CASES = {
         ),
         ((None, ()), (np.int8(3), (3,)), ([2**64 - 1, -0.5], (2**64 - 1, -0.5))),
     ),
+    "a column": RuleCase(
+        rules.column_name,
+        (-1, 1.5, True, ["a"], math.nan, object),
+        ((None, None), ("a", "a"), (np.int8(3), 3), (0, 0)),
+    ),
     "categorical features": RuleCase(
         rules.categorical,
         (
@@ -201,6 +206,11 @@ def _held_out(kind: type) -> dict[str, Any]:
     return {"early_stopping": True, **(_out_of_bag(kind) if "Extra" in kind.__name__ else {})}
 
 
+def _unseen(kind: type) -> dict[str, Any]:
+    has = inspect.signature(kind).parameters
+    return {"bootstrap": True} if "bootstrap" in has else {"early_stopping": True}
+
+
 def _with_tol(kind: type) -> dict[str, Any]:
     return {"criterion": "rss"} if kind.__name__ == "StepwiseRegressor" else _held_out(kind)
 
@@ -229,6 +239,7 @@ CASES: dict[str, Case] = {
     "alpha_remove": Case(0, 0.999, {"criterion": "p_value", "direction": "backward"}),
     "bootstrap": Case("no", np.bool_(True)),
     "bootstrap_features": Case("no", np.bool_(True)),
+    "calibration": Case("platt", "temperature", _unseen),
     "callbacks": Case([print, 2], []),
     "categorical_features": Case(["a", 1], []),
     "category_encoding": Case("one-hot", "target"),
@@ -237,6 +248,7 @@ CASES: dict[str, Case] = {
     "class_weight": Case("balance", {0: 0.5}),
     "combine": Case("mean", "weighted"),
     "criterion": Case("GINI", _criterion),
+    "conformal": Case("jackknife", "split"),
     "cv": Case(1, 2, lambda k: FOLDS_OF.get(k.__name__[:4], FOLDS)),
     "direction": Case("up", "both"),
     "dropout": Case(0.1, "dart"),

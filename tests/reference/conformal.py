@@ -6,8 +6,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-import numpy as np
-
 
 def threshold(scores, coverage: str):
     """The ⌈(n + 1) c⌉-th smallest score."""

@@ -24,6 +24,7 @@ FOREIGN_ARGUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "alpha": ("confidence_level", "confidence_level=1 - alpha"),
         "base_margin": ("offset", ""),
+        "confidence_level": ("coverage", ""),
         "base_margin_eval_set": ("offset_val", ""),
         "baseline": ("offset", ""),
         "eval_init_score": ("offset_val", ""),

@@ -88,8 +88,6 @@ class CalibratedModel:
 
     def _keep_calibration(self, kind: str, fit: FinishedFit) -> dict[str, Any]:
         """Fit the calibration map of a model; return facts for the report of the fit."""
-        if fit.data.one_class:
-            return {}
         of_forest = "oob", "split", "validation"
         sources = of_forest if self._is_average else ("cv", "validation", "split")
         rows = find_unseen_rows(self, fit, sources, f"calibration={kind!r}")

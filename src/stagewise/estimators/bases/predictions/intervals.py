@@ -122,9 +122,9 @@ class ConformalModel:
 
     def _learn_from_unseen_rows(self, params: dict[str, Any], fit: FinishedFit) -> dict[str, Any]:
         facts: dict[str, Any] = {}
-        if params.get("calibration") is not None:
+        if params.get("calibration") is not None and not fit.data.one_class:
             facts["calibration"] = self._keep_calibration(params["calibration"], fit)
-        if params.get("conformal") is not None:
+        if params.get("conformal") is not None and not fit.data.one_class:
             facts["conformal"] = self._keep_conformity(params["conformal"], fit)
         return facts
 

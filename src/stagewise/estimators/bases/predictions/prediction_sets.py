@@ -53,7 +53,10 @@ class SetPredictions(ConformalModel):
             If the conformity scores are too few for the coverage.
         """
         share: float = check_argument("coverage", COVERAGE, coverage)
-        conformity, model = self._conformity(), self._fitted()
+        model = self._fitted()
+        if model.classes is not None and len(model.classes) == 1:
+            return np.ones((len(self._score(X)), 1), dtype=bool)
+        conformity = self._conformity()
         assert conformity.set_score is not None
         score = self._with_offset(model, self._score(X), X, offset, None)
         proba = np.asarray(self._predict_scores(model, score))

@@ -337,6 +337,7 @@ class BaseForest(ReportMixin, AverageMixin, FitMixin, TreeAttributes, ModelScore
             ensemble=replace(ensemble, trees=[tree.with_values(tree.value * n)]),
             train_loss=np.empty(0),
             valid_loss=np.empty(0),
+            learned={},
         )
         return self._tree_class._from_model(alone, params, {"seed": self.seed_})  # noqa: SLF001
 
