@@ -272,18 +272,13 @@ def read_training_data(
     deciding = arguments.deciding_set if hold_out.uses_passed_rows else None
     if deciding is None and hold_out.kind == "fraction":
         share, option = hold_out.fraction, hold_out.parameter
-<<<<<<< HEAD
         rows, held = (
             draw_held_out(rows, target.y, share, seed, by_class=by_class, option=option)
             if target.groups is None
             else draw_held_groups(rows, target.groups, share, seed, option=option)
         )
-    features, columns, unknown = table_reader.learn(table, target.weight, rows, held)
-=======
-        rows, held = draw_held_out(rows, target.y, share, seed, by_class=by_class, option=option)
     unused = _both(held, kept)
     features, columns, unknown = table_reader.learn(table, target.weight, rows, unused)
->>>>>>> 0e91bdf4 (Prediction intervals, prediction sets and calibrated probabilities from one fit)
     train = RowSet.choose(columns, rows, target.y, target.weight)
     reader = _EvalReader(table_reader, target_reader, target, features)
     valid = None
