@@ -12,7 +12,7 @@ if _typing.TYPE_CHECKING:
     from stagewise import averaging, inspection, losses
     from stagewise.bagging import BaggingClassifier, BaggingRegressor
     from stagewise.boosting.monitor import Progress
-    from stagewise.data import parse_dates, ranking_target
+    from stagewise.data import parse_dates, ranking_target, survival_target
     from stagewise.datasets import Dataset, read_batches, read_csv, read_parquet
     from stagewise.errors import (
         ColumnWarning,
@@ -33,6 +33,7 @@ if _typing.TYPE_CHECKING:
         GradientBoostingClassifier,
         GradientBoostingRanker,
         GradientBoostingRegressor,
+        GradientBoostingSurvival,
         LinearRegression,
         LogitBoostClassifier,
         RandomForestClassifier,
@@ -88,6 +89,7 @@ __all__ = [
     "GradientBoostingClassifier",
     "GradientBoostingRanker",
     "GradientBoostingRegressor",
+    "GradientBoostingSurvival",
     "HistogramTree",
     "InvalidParameterError",
     "LinearLeaves",
@@ -123,13 +125,14 @@ __all__ = [
     "read_parquet",
     "register_loss",
     "rules",
+    "survival_target",
     "trees_to_frame",
 ]
 
 _MODULE_NAMES = {
     "bagging": ("BaggingClassifier", "BaggingRegressor"),
     "boosting.monitor": ("Progress",),
-    "data": ("parse_dates", "ranking_target"),
+    "data": ("parse_dates", "ranking_target", "survival_target"),
     "datasets": ("Dataset", "read_batches", "read_csv", "read_parquet"),
     "errors": (
         "ColumnWarning",
@@ -150,6 +153,7 @@ _MODULE_NAMES = {
         "GradientBoostingClassifier",
         "GradientBoostingRanker",
         "GradientBoostingRegressor",
+        "GradientBoostingSurvival",
         "LinearRegression",
         "LogitBoostClassifier",
         "RandomForestClassifier",

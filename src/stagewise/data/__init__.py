@@ -12,6 +12,7 @@ from stagewise.data.features import Features
 from stagewise.data.ranking import ranking_target
 from stagewise.data.reading.missing_values import MissingValues
 from stagewise.data.reading.table import Table, read_table
+from stagewise.data.survival_target import survival_target
 from stagewise.data.target import (
     Labels,
     TargetScale,
@@ -46,5 +47,6 @@ __all__ = [
     "read_target",
     "read_targets",
     "read_weight",
+    "survival_target",
     "target_names",
 ]

@@ -21,6 +21,7 @@ from stagewise.estimators.parameters.documentation import (
     complete_docstrings as _complete_docstrings,
 )
 from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
+from stagewise.estimators.survival.gradient_boosting_survival import GradientBoostingSurvival
 
 __all__ = [
     "AdaBoostClassifier",
@@ -35,6 +36,7 @@ __all__ = [
     "GradientBoostingClassifier",
     "GradientBoostingRanker",
     "GradientBoostingRegressor",
+    "GradientBoostingSurvival",
     "LinearRegression",
     "LogitBoostClassifier",
     "RandomForestClassifier",

@@ -26,6 +26,7 @@ from stagewise.estimators.linear.stepwise import StepwiseRegressor
 from stagewise.estimators.logit_boost import GentleBoostClassifier, LogitBoostClassifier
 from stagewise.estimators.parameters.saved_parameters import CLASS_NAMES, read_parameters
 from stagewise.estimators.stagewise import StagewiseClassifier, StagewiseRegressor
+from stagewise.estimators.survival.gradient_boosting_survival import GradientBoostingSurvival
 from stagewise.model.file.format import read_model
 from stagewise.validation.parameters import RULES
 
@@ -46,6 +47,7 @@ _CLASSES: dict[str, Any] = {
         GradientBoostingClassifier,
         GradientBoostingRanker,
         GradientBoostingRegressor,
+        GradientBoostingSurvival,
         LinearRegression,
         LogitBoostClassifier,
         RandomForestClassifier,
@@ -61,6 +63,8 @@ _CLASSES: dict[str, Any] = {
 def _task(name: str) -> str:
     if issubclass(_CLASSES[name], GradientBoostingRanker):
         return "ranking"
+    if issubclass(_CLASSES[name], GradientBoostingSurvival):
+        return "survival"
     return "classification" if issubclass(_CLASSES[name], ClassifierMixin) else "regression"
 
 

@@ -35,22 +35,34 @@ from stagewise.losses.regression import (
     SquaredError,
 )
 from stagewise.losses.robust import Fair, LogCosh
+from stagewise.losses.survival.aft import Aft
+from stagewise.losses.survival.base import SurvivalLoss
+from stagewise.losses.survival.competing_risks import CauseSpecific, FineGray
+from stagewise.losses.survival.cox import Cox
+from stagewise.losses.survival.discrete_time import DiscreteTime
 
 __all__ = [
     "CLASSIFICATION_LOSSES",
     "POINT_LOSSES",
     "RANKING_LOSSES",
     "REGRESSION_LOSSES",
+    "SURVIVAL_LOSSES",
+    "TASK_LOSSES",
     "AbsoluteError",
+    "Aft",
     "BinarySquaredError",
     "BoundLoss",
+    "CauseSpecific",
     "ClassExponential",
     "ClassSquaredError",
     "ClassTargetsLoss",
+    "Cox",
+    "DiscreteTime",
     "Expectile",
     "Expectiles",
     "Exponential",
     "Fair",
+    "FineGray",
     "FunctionLoss",
     "Gamma",
     "Huber",
@@ -100,6 +112,15 @@ POINT_LOSSES: Mapping[str, type[Loss]] = MappingProxyType(
     {name: loss for name, loss in REGRESSION_LOSSES.items() if not issubclass(loss, LevelsLoss)}
 )
 """The losses of one number per target, which several targets may have."""
+
+SURVIVAL_LOSSES: Mapping[str, type[SurvivalLoss]] = MappingProxyType(
+    {loss.name: loss for loss in (Cox, Aft, DiscreteTime, CauseSpecific, FineGray)}
+)
+
+TASK_LOSSES: Mapping[str, Mapping[str, type[Loss]]] = MappingProxyType(
+    {"ranking": RANKING_LOSSES, "survival": SURVIVAL_LOSSES}
+)
+"""The losses of tasks besides regression and classification."""
 
 
 def _log_loss(n_classes: int) -> Loss:

@@ -104,7 +104,8 @@ class Loss(ABC):
     name : str
         The name in parameters and model files; "custom" for a loss that is not registered.
     task : str or None
-        "ranking" for losses of queries; None: regression or classification, by the target.
+        "ranking" for losses of queries, "survival" for losses of times; None: regression or
+        classification, by the target.
     n_outputs : int
         The number of scores per row.
     degree : int or None
@@ -140,7 +141,7 @@ class Loss(ABC):
     """
 
     name: str = "custom"
-    task: Literal["ranking"] | None = None
+    task: Literal["ranking", "survival"] | None = None
     n_outputs: int = 1
     degree: int | None = None
     hessian_bound: float = 0.0

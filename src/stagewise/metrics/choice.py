@@ -72,7 +72,7 @@ def find_metrics(value: Any, task: str, parameter: str = "eval_metric") -> tuple
     value : None, str, callable, scorer, Metric, or a list of these
         A metric, its name, a scorer of scikit-learn, or a function (y, prediction, weight) that is
         smaller where it is better. None: there are no metrics.
-    task : {"regression", "classification", "ranking"}
+    task : {"regression", "classification", "ranking", "survival"}
         The task.
     parameter : str
         The parameter that has the value, for messages.

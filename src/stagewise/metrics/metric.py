@@ -36,6 +36,10 @@ class FitFacts:
         prediction.
     has_distribution : bool
         Whether the model predicts distributions.
+    causes : tuple of int
+        The codes of competing events that the loss predicts; empty: there is one kind of event.
+    larger_is_earlier : bool
+        Of times until an event, whether a larger prediction is an earlier event.
     """
 
     classes: npt.NDArray[Any] | None
@@ -43,6 +47,8 @@ class FitFacts:
     power: float | None
     levels: tuple[float, ...] | None = None
     has_distribution: bool = False
+    causes: tuple[int, ...] = ()
+    larger_is_earlier: bool = True
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ class Metric:
         predictions are those of `predict`, or of `predict_proba` for classes.
     larger_is_better : bool
         Whether larger values are better.
-    task : {"regression", "classification", "ranking"} or None
+    task : {"regression", "classification", "ranking", "survival"} or None
         The targets that the metric is defined for; None: any.
     of_codes : bool
         Whether y are the class codes 0, 1, …, in the order of the columns, rather than the labels.

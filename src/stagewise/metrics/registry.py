@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -23,6 +23,7 @@ from stagewise.metrics.row_losses import (
     RowLoss,
     unit_deviance,
 )
+from stagewise.metrics.survival import c_index, uno_c_index
 
 __all__ = ["METRICS", "metric_by_name", "registered_metric"]
 
@@ -228,6 +229,15 @@ def _of_power(name: str, of: Callable[[float], Function], larger: bool) -> dict[
     return {name: own}
 
 
+def _of_times(name: str, of: Callable[..., float]) -> dict[str, Metric]:
+    """Return a metric of times until an event, which has the causes of the loss."""
+
+    def for_fit(facts: FitFacts) -> Function:
+        return partial(of, causes=facts.causes, earlier=facts.larger_is_earlier)
+
+    return {name: Metric(name, of, True, "survival", of_codes=True, for_fit=for_fit)}
+
+
 _SQUARED, _ABSOLUTE = (REGRESSION_ROW_LOSSES[f"{name}_error"] for name in ("squared", "absolute"))
 
 METRICS: Mapping[str, Metric] = MappingProxyType(
@@ -257,6 +267,8 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         **_of_power("tweedie_deviance", _deviance, larger=False),
         **_of_power("d2_tweedie_deviance", _d2, larger=True),
         **PROBABILISTIC_METRICS,
+        **_of_times("c_index", c_index),
+        **_of_times("uno_c_index", uno_c_index),
     }
 )
 """The metrics by name. Those of scores of several classes are means over the classes."""

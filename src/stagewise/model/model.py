@@ -41,7 +41,7 @@ class Model(Displayed):
 
     Parameters
     ----------
-    task : {"regression", "classification", "ranking"}
+    task : {"regression", "classification", "ranking", "survival"}
         The task.
     loss : str
         The registered name of the loss, or "custom".
@@ -70,7 +70,7 @@ class Model(Displayed):
         A name has the part that uses it first, such as "loss.thresholds".
     """
 
-    task: Literal["regression", "classification", "ranking"]
+    task: Literal["regression", "classification", "ranking", "survival"]
     loss: str
     features: Features
     ensemble: Ensemble

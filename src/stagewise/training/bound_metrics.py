@@ -13,6 +13,7 @@ from stagewise.boosting.monitor import WORDS
 from stagewise.losses import Loss
 from stagewise.losses.base import squeeze_outputs
 from stagewise.losses.levels import LevelsLoss
+from stagewise.losses.survival.competing_risks import CompetingRisksLoss
 from stagewise.metrics import Metric, find_metrics
 from stagewise.metrics.metric import FitFacts
 from stagewise.training.reading.row_set import RowSet
@@ -82,12 +83,15 @@ def facts_of(loss: Loss, classes: npt.NDArray[Any] | None) -> FitFacts:
     """Return the facts of a fit that its metrics may depend on."""
     one = getattr(loss, "one", loss)  # the loss of each of several targets
     levels = tuple(loss.levels) if isinstance(loss, LevelsLoss) else None
+    causes = tuple(loss.causes) if isinstance(loss, CompetingRisksLoss) else ()
     return FitFacts(
         classes,
         loss.name,
         getattr(one, "power", None),
         levels,
         has_distribution=loss.has_distribution,
+        causes=causes,
+        larger_is_earlier=getattr(loss, "larger_is_earlier", True),
     )
 
 

@@ -107,11 +107,11 @@ def learn_scale(
         if loss.degree is None:
             return TargetScales.none(train.y.shape[1])
         return start_at(TargetScales.learn(train.y, train.weight), start)
-    if previous is not None:
-        spread = TargetScale.learn(train.y, train.weight).spread if loss.degree else 1.0
-        return TargetScale(float(previous.offset), float(previous.scale), spread)
     if loss.degree is None:
         return TargetScale(0.0, 1.0, 1.0)
+    if previous is not None:
+        spread = TargetScale.learn(train.y, train.weight).spread
+        return TargetScale(float(previous.offset), float(previous.scale), spread)
     return start_at(TargetScale.learn(train.y, train.weight), start)
 
 
@@ -307,13 +307,16 @@ def make_model(
     loss: Loss, data: TrainingData, features: Any, ensemble: Any, scale: Scale, monitor: Monitor
 ) -> Model:
     """Return the model of trees."""
+    offset, units = scale.offset, scale.scale
+    if not data.of_classes and np.size(offset) < ensemble.n_outputs:  # several scores of one target
+        offset, units = (np.full(ensemble.n_outputs, value) for value in (offset, units))
     return Model(
         task=loss.task or ("classification" if data.of_classes else "regression"),
         loss=loss.name,
         features=features,
         ensemble=ensemble,
-        offset=scale.offset,
-        scale=scale.scale,
+        offset=offset,
+        scale=units,
         classes=data.classes,
         train_loss=np.array(monitor.train_loss),
         valid_loss=np.array(monitor.valid_loss),

@@ -41,7 +41,7 @@ from stagewise.estimators.parameters.warm_start import (
     model_to_continue,
 )
 from stagewise.learners.histogram_tree import features_per_node
-from stagewise.losses import Loss
+from stagewise.losses import Loss, MultiTargetLoss
 from stagewise.losses.function import needs_value
 from stagewise.losses.levels import LevelsLoss
 from stagewise.losses.registration import custom_loss
@@ -200,7 +200,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         if data.train.is_sparse:
             check_sparse(params)
         if previous is not None:
-            one = self._make_loss(data.classes)
+            one = loss.one if isinstance(loss, MultiTargetLoss) else loss
             check_continues(previous, getattr(self, "_fixed", {}), params, data, one)
 
     def _train(

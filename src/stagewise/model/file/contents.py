@@ -67,7 +67,7 @@ __all__ = ["pack", "unpack"]
 Array = npt.NDArray[Any]
 
 _FACTS = ("task", "loss", "classes", "estimator")
-_TASKS = ("regression", "classification", "ranking")
+_TASKS = ("regression", "classification", "ranking", "survival")
 
 
 def pack(model: Model, estimator: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:

@@ -30,6 +30,7 @@ __all__ = [
     "draw_held_out",
     "fold_of_many",
     "fold_sizes",
+    "fold_strata",
     "group_numbers",
     "make_folds",
     "out_of_fold",
@@ -63,6 +64,17 @@ PARTS = 5
 
 FEW_OF_STRATUM = 1000
 """The items of a small stratum, whose parts have equal sizes."""
+
+
+def fold_strata(y: npt.NDArray[Any], *, by_class: bool) -> tuple[npt.NDArray[Any], bool]:
+    """Return the values by which held-out rows are chosen, and whether they are class codes.
+
+    They are the targets, and of times until an event the codes of the events.
+    """
+    if y.dtype.names is None or "event" not in y.dtype.names:
+        return y, by_class
+    codes = np.ascontiguousarray(y["event"])
+    return codes, bool((codes != codes[:1]).any())
 
 
 def refuse_single_rows(option: str) -> NoReturn:

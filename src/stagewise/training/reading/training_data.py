@@ -32,6 +32,7 @@ from stagewise.training.reading.folds import (
     draw_held_groups,
     draw_held_out,
     fold_sizes,
+    fold_strata,
     group_numbers,
     make_folds,
 )
@@ -261,19 +262,19 @@ def read_training_data(
     table = table_reader.read(arguments.feature_table)
     n_rows = table.n_rows
     target = target_reader.read(arguments.y, arguments.sample_weight, n_rows)
-    by_class = target.classes is not None
+    strata, by_class = fold_strata(target.y, by_class=target.classes is not None)
     rows, held, kept = rows_with_weight(target.weight), None, None
     if hold_out.calibration:
         name, part = "conformal='split'", [seed, CALIBRATION]
         draw = int(np.random.SeedSequence(part).generate_state(1)[0])
         share = hold_out.calibration
-        rows, kept = draw_held_out(rows, target.y, share, draw, by_class=by_class, option=name)
+        rows, kept = draw_held_out(rows, strata, share, draw, by_class=by_class, option=name)
     arguments.check_validation()
     deciding = arguments.deciding_set if hold_out.uses_passed_rows else None
     if deciding is None and hold_out.kind == "fraction":
         share, option = hold_out.fraction, hold_out.parameter
         rows, held = (
-            draw_held_out(rows, target.y, share, seed, by_class=by_class, option=option)
+            draw_held_out(rows, strata, share, seed, by_class=by_class, option=option)
             if target.groups is None
             else draw_held_groups(rows, target.groups, share, seed, option=option)
         )
@@ -294,7 +295,8 @@ def read_training_data(
         valid = RowSet.choose(columns, held, target.y, target.weight)
     folds, groups = None, arguments.groups if target.groups is None else target.groups
     if hold_out.kind == "folds" and valid is None:
-        own = train, target.y, groups, seed
+        divided = replace(train, y=strata if train.rows is None else strata[train.rows])
+        own = divided, strata, groups, seed
         automatic = isinstance(hold_out.cv, str)
         folds = (
             automatic_folds(

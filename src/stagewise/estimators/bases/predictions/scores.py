@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 
 from stagewise.data.bins import core_columns
-from stagewise.losses import CLASSIFICATION_LOSSES, RANKING_LOSSES, REGRESSION_LOSSES, Loss
+from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, TASK_LOSSES, Loss
 from stagewise.model.model import Model
 from stagewise.training.reading.offset_reader import read_offsets
 from stagewise.training.start_model import StartModel
@@ -174,8 +174,8 @@ def prediction_loss(model: Any, passed: Loss | None = None) -> Loss:
     """
     if passed is not None:
         loss = passed
-    elif model.task == "ranking":
-        loss = RANKING_LOSSES[model.loss]()
+    elif model.task in TASK_LOSSES:
+        loss = TASK_LOSSES[model.task][model.loss]()
     elif model.classes is None:
         loss = REGRESSION_LOSSES[model.loss]()
     else:

@@ -1,0 +1,1 @@
+"""Boosted models of times until an event."""

@@ -1,0 +1,1 @@
+"""Losses of times until an event, some of which are censored."""

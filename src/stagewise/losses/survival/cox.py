@@ -1,0 +1,182 @@
+"""Cox's partial likelihood: the score is the log of a hazard, up to a factor of time alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise._native import Workers
+from stagewise.elementary import portable_exp
+from stagewise.exact_sums import sum_rows
+from stagewise.losses.base import BoundLoss, Matrix, Vector
+from stagewise.losses.survival.base import ONE_KIND, RowBoundLoss, SurvivalLoss
+from stagewise.losses.survival.baseline import Baseline
+from stagewise.losses.survival.risk_sets import RiskSets, TiedSums, tied_sums
+
+__all__ = ["Cox", "CoxTerms", "risk_sets"]
+
+LARGEST_RATIO = 50.0
+"""Scores that are lower than the largest one by more than this are raised to that distance."""
+
+
+class CoxTerms:
+    """The terms of a partial likelihood at some scores.
+
+    Attributes
+    ----------
+    sets : RiskSets
+        The risk sets; arrays of rows are in their order.
+    tied : TiedSums
+        Sums over tied events.
+    relative : float64 array
+        e^(F - shift) of each row.
+    shift : float
+        The largest score.
+    """
+
+    def __init__(self, sets: RiskSets, score: Vector, ties: str) -> None:
+        self.sets, self._score = sets, score[sets.rows]
+        self.shift = float(self._score.max(initial=-np.inf))
+        self.relative = portable_exp(np.maximum(self._score - self.shift, -LARGEST_RATIO))
+        total = sets.at_risk_sums(self.relative)
+        events = sets.event_sums(self.relative) if ties == "efron" else None
+        self.tied: TiedSums = tied_sums(sets, total, events)
+
+    def loss(self) -> float:
+        """Return minus the log of the partial likelihood."""
+        own = self._score[self.sets.is_event] - self.shift
+        return sum_rows(self.tied.log) - sum_rows(own, self.sets.weight[self.sets.is_event])
+
+    def row_losses(self) -> Vector:
+        """Return the terms of the events, and 0 for other rows; tied events share theirs."""
+        sets, losses = self.sets, np.zeros(len(self._score))
+        shared = self.tied.log / sets.deaths
+        losses[sets.is_event] = shared[sets.at] - (self._score - self.shift)[sets.is_event]
+        return losses
+
+    def derivatives(self) -> tuple[Vector, Vector]:
+        """Return the derivatives of each row, as if it had the weight 1."""
+        sets, tied = self.sets, self.tied
+        hazard, squared = sets.sums_until(tied.hazard), sets.sums_until(tied.squared)
+        hazard[sets.is_event] -= (tied.hazard - tied.own_hazard)[sets.at]
+        squared[sets.is_event] -= (tied.squared - tied.own_squared)[sets.at]
+        expected = self.relative * hazard
+        hessian = np.maximum(expected - self.relative**2 * squared, 0.0)
+        return expected - sets.is_event, hessian
+
+    def baseline(self) -> Baseline:
+        """Return the cumulative baseline hazard of each stratum."""
+        sets = self.sets
+        scale = float(portable_exp(np.array(-self.shift)))
+        hazard = sets.reached(self.tied.hazard) * scale
+        return Baseline(sets.time, hazard, sets.stratum.astype(np.float64))
+
+
+def risk_sets(y: npt.NDArray[Any], weight: Vector | None, cause: int | None = None) -> RiskSets:
+    """Return the risk sets of times; events of another cause are censored."""
+    is_event = y["event"] > 0 if cause is None else y["event"] == cause
+    entry, time = (np.ascontiguousarray(y[name]) for name in ("entry", "time"))
+    return RiskSets.of(entry, time, is_event, y["stratum"], weight)
+
+
+class Cox(SurvivalLoss):
+    """Minus the log of Cox's partial likelihood (Cox 1972): hazards h(t | x) = h_0(t) e^F(x).
+
+    Domain: times with events, censored rows, entry times and strata. Link: F is the log of the
+    hazard ratio.
+
+        L = Σ_events log Σ_{j at risk} w_j e^F_j - F_i
+        ∂L/∂F_i = e^F_i H_0(t_i) - event_i,    H_0(t) = Σ_{events until t} 1 / Σ_{at risk} w_j e^F_j
+
+    A row is compared with the rows of its stratum that are at risk when it has the event: entry <
+    t ≤ time. The weights of rows are frequencies. Hessian: the exact diagonal,
+    e^F H_0 - e^2F Σ 1 / (Σ w e^F)², of rows that are counted one by one.
+
+    Parameters
+    ----------
+    ties : {"efron", "breslow"}, default="efron"
+        Several events at one time: as if they came one after the other in random order (Efron
+        1977), or all compared with the same rows at risk (Breslow 1974).
+    """
+
+    name = "cox"
+    parameter_names = ("ties",)
+    supported = frozenset({"entry", "stratum"})
+    largest_offset = 60.0
+    remedies: ClassVar[Mapping[str, str]] = {
+        "upper": "Use loss='aft', which has intervals.",
+        "event": ONE_KIND,
+    }
+
+    def __init__(self, ties: str = "efron") -> None:
+        if ties not in ("efron", "breslow"):
+            raise ValueError(f"ties must be 'efron' or 'breslow'; got {ties!r}.")
+        self.ties = ties
+        self.learned: Baseline | None = None
+
+    def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
+        """Return for each event the log of its share of the hazards at risk; 0 for other rows."""
+        terms = CoxTerms(risk_sets(y, None), np.asarray(score).reshape(-1), self.ties)
+        return terms.row_losses()
+
+    def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
+        terms = CoxTerms(risk_sets(y, None), np.asarray(score).reshape(-1), self.ties)
+        return terms.derivatives()
+
+    def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
+        return np.zeros(1)
+
+    def best_constant_with_offset(
+        self, y: npt.NDArray[Any], weight: Vector | None, offset: Matrix
+    ) -> Vector:
+        return np.zeros(1)
+
+    def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
+        return _BoundCox(self, workers, y, weight)
+
+    def learn(
+        self, y: npt.NDArray[Any], weight: Vector | None, score: Matrix
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        """Return the cumulative baseline hazard of each stratum at its event times."""
+        terms = CoxTerms(risk_sets(y, weight), np.asarray(score).reshape(-1), self.ties)
+        return terms.baseline().arrays()
+
+    def with_learned(self, learned: Mapping[str, npt.NDArray[np.float64]]) -> Cox:
+        found = copy(self)
+        found.learned = Baseline.read(learned)
+        return found
+
+    @property
+    def baseline(self) -> Baseline:
+        """The baseline hazard; it is learned."""
+        if self.learned is None:
+            raise ValueError("The baseline hazard is learned by a fit, and this loss has none.")
+        return self.learned
+
+    @property
+    def grid(self) -> Vector:
+        return np.unique(self.baseline.times)
+
+    def cumulative_hazard(
+        self, score: Matrix, stratum: npt.NDArray[Any], times: Vector
+    ) -> npt.NDArray[np.float64]:
+        base = self.baseline.at(stratum, times)
+        return base * np.exp(score.reshape(len(score), -1)[:, :1])
+
+
+class _BoundCox(RowBoundLoss):
+    def __init__(
+        self, loss: Cox, workers: Workers, y: npt.NDArray[Any], weight: Vector | None
+    ) -> None:
+        super().__init__(workers, len(y), weight)
+        self._sets, self._ties, self._n = risk_sets(y, weight), loss.ties, len(y)
+
+    def _evaluate(self, score: Matrix) -> tuple[float, Matrix, Matrix]:
+        terms = CoxTerms(self._sets, score[:, 0], self._ties)
+        gradient, hessian = np.zeros(self._n), np.zeros(self._n)
+        gradient[self._sets.rows], hessian[self._sets.rows] = terms.derivatives()
+        return terms.loss(), gradient, hessian

@@ -1,0 +1,129 @@
+"""Distributions of the standardised log of a time: z = (log T - F) / σ.
+
+Each has the log of its density f, of its distribution function Φ and of S = 1 - Φ, with derivatives
+with respect to z. All three are concave, so every loss that is made of them is convex in F.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, log_ndtr, ndtri
+
+__all__ = ["TIME_DISTRIBUTIONS", "TimeDistribution"]
+
+Vector = npt.NDArray[np.float64]
+Function = Callable[[Vector], Vector]
+LARGEST_Z = 40.0
+"""The extreme value distribution uses e^z up to this z."""
+HALF_LOG_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
+
+
+@dataclass(frozen=True)
+class TimeDistribution:
+    """A distribution of z.
+
+    Attributes
+    ----------
+    log_density, slope, curvature : callable
+        log f, its derivative, and its second derivative.
+    log_survival, hazard, hazard_slope : callable
+        log S, f / S = -(log S)', and its derivative.
+    log_probability, reverse : callable
+        log Φ, and f / Φ = (log Φ)'.
+    quantile : callable
+        Φ⁻¹.
+    """
+
+    log_density: Function
+    slope: Function
+    curvature: Function
+    log_survival: Function
+    hazard: Function
+    hazard_slope: Function
+    log_probability: Function
+    reverse: Function
+    quantile: Function
+
+    def log_interval(self, lower: Vector, upper: Vector) -> Vector:
+        """Return log(Φ(upper) - Φ(lower)), from the smaller tails."""
+        left = lower < 0.0
+        a, b = self.log_probability(upper), self.log_probability(lower)
+        c, d = self.log_survival(lower), self.log_survival(upper)
+        high, low = np.where(left, a, c), np.where(left, b, d)
+        with np.errstate(divide="ignore"):
+            return np.asarray(high + np.log(-np.expm1(np.minimum(low - high, -1e-300))))
+
+
+def _log_normal(z: Vector) -> Vector:
+    return np.asarray(-0.5 * z * z - HALF_LOG_TWO_PI)
+
+
+def _normal_hazard(z: Vector) -> Vector:
+    return np.asarray(np.exp(_log_normal(z) - log_ndtr(-z)))
+
+
+def _normal_hazard_slope(z: Vector) -> Vector:
+    hazard = _normal_hazard(z)
+    return np.asarray(np.maximum(hazard * (hazard - z), 0.0))
+
+
+def _normal_reverse(z: Vector) -> Vector:
+    return np.asarray(np.exp(_log_normal(z) - log_ndtr(z)))
+
+
+def _log_expit(z: Vector) -> Vector:
+    return np.asarray(-np.logaddexp(0.0, -z))
+
+
+def _exp(z: Vector) -> Vector:
+    return np.asarray(np.exp(np.minimum(z, LARGEST_Z)))
+
+
+def _log_extreme(z: Vector) -> Vector:
+    """Return log(1 - e^(-e^z))."""
+    return np.asarray(np.log(-np.expm1(-np.maximum(_exp(z), 1e-300))))
+
+
+TIME_DISTRIBUTIONS: Mapping[str, TimeDistribution] = MappingProxyType(
+    {
+        "normal": TimeDistribution(
+            _log_normal,
+            lambda z: -z,
+            lambda z: np.full_like(z, -1.0),
+            lambda z: log_ndtr(-z),
+            _normal_hazard,
+            _normal_hazard_slope,
+            log_ndtr,
+            _normal_reverse,
+            ndtri,
+        ),
+        "logistic": TimeDistribution(
+            lambda z: _log_expit(z) + _log_expit(-z),
+            lambda z: 1.0 - 2.0 * expit(z),
+            lambda z: -2.0 * expit(z) * expit(-z),
+            lambda z: _log_expit(-z),
+            expit,
+            lambda z: expit(z) * expit(-z),
+            _log_expit,
+            lambda z: expit(-z),
+            lambda p: np.log(p) - np.log1p(-p),
+        ),
+        "extreme": TimeDistribution(
+            lambda z: z - _exp(z),
+            lambda z: 1.0 - _exp(z),
+            lambda z: -_exp(z),
+            lambda z: -_exp(z),
+            _exp,
+            _exp,
+            _log_extreme,
+            lambda z: np.exp(z - _exp(z) - _log_extreme(z)),
+            lambda p: np.log(-np.log1p(-p)),
+        ),
+    }
+)
+"""The distributions by name: log-normal, log-logistic and Weibull times."""

@@ -1,0 +1,322 @@
+"""`GradientBoostingSurvival`: fits, predictions, files, and the laws that every loss keeps."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+
+import stagewise
+from stagewise import GradientBoostingSurvival, survival_target
+from stagewise.inspection import shap_values
+from stagewise.losses import SURVIVAL_LOSSES, Aft
+from survival.samples import competing, proportional
+
+LOSSES = tuple(SURVIVAL_LOSSES)
+SMALL = {"n_estimators": 20, "min_samples_leaf": 5, "max_features": None}
+
+
+def rows_for(loss):
+    """Return X, times and events for a loss."""
+    return competing() if loss in ("cause_specific", "fine_gray") else proportional()
+
+
+def curves(model, X, **arguments):
+    """Return the curves that a model predicts, as an array."""
+    if model.loss == "fine_gray":
+        return model.predict_cumulative_incidence(X, **arguments).values
+    return model.predict_survival_function(X, **arguments).values
+
+
+@pytest.fixture(scope="module", params=LOSSES)
+def fitted(request):
+    X, time, event = rows_for(request.param)
+    model = GradientBoostingSurvival(loss=request.param, **SMALL).fit(X, (time, event))
+    return model, X, time, event
+
+
+def test_the_model_orders_rows_by_risk(fitted):
+    model, X, time, event = fitted
+    assert model.score(X, (time, event)) > 0.7
+
+
+def test_survival_falls_from_1(fitted):
+    model, X, _, _ = fitted
+    if model.loss == "fine_gray":
+        return
+    found = model.predict_survival_function(X, [0.0, 0.1, 0.5, 1.0, 2.0, 100.0]).values
+    np.testing.assert_allclose(found[:, 0], 1.0)
+    assert (np.diff(found, axis=1) <= 1e-12).all()
+
+
+def test_a_loaded_model_predicts_the_same(fitted, tmp_path):
+    model, X, _, _ = fitted
+    model.save(tmp_path / "model.stgw")
+    loaded = stagewise.load(tmp_path / "model.stgw")
+    assert isinstance(loaded, GradientBoostingSurvival)
+    assert loaded.fingerprint() == model.fingerprint()
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    np.testing.assert_array_equal(curves(loaded, X), curves(model, X))
+    np.testing.assert_array_equal(loaded.event_times_, model.event_times_)
+
+
+def test_a_pickled_model_predicts_the_same(fitted):
+    model, X, _, _ = fitted
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(curves(again, X), curves(model, X))
+
+
+def test_curves_can_be_pickled_and_selected(fitted):
+    model, X, _, _ = fitted
+    found = model.predict_cumulative_hazard(X)
+    again = pickle.loads(pickle.dumps(found[:3]))
+    np.testing.assert_array_equal(again.values, found.values[:3])
+    np.testing.assert_array_equal(found[1].values, found.values[1:2])
+
+
+def test_a_row_of_weight_2_is_the_row_twice(fitted):
+    model, X, time, event = fitted
+    weight = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
+    rows = np.repeat(np.arange(len(X)), weight.astype(int))
+    once = clone(model).fit(X, (time, event), sample_weight=weight)
+    twice = clone(model).fit(X[rows], (time[rows], event[rows]))
+    np.testing.assert_allclose(once.predict(X), twice.predict(X), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(curves(once, X), curves(twice, X), rtol=1e-5, atol=1e-6)
+
+
+def test_threads_and_the_order_of_rows_change_nothing(fitted):
+    model, X, time, event = fitted
+    order = np.random.default_rng(1).permutation(len(X))
+    several = clone(model).set_params(n_jobs=2).fit(X, (time, event))
+    assert several.fingerprint() == model.fingerprint()
+    shuffled = clone(model).fit(X[order], (time[order], event[order]))
+    np.testing.assert_allclose(shuffled.predict(X), model.predict(X), rtol=1e-5, atol=1e-5)
+
+
+def test_other_units_of_time_change_no_risk(fitted):
+    model, X, time, event = fitted
+    days = clone(model).fit(X, (365.0 * time, event))
+    scale = 365.0 if model.loss == "aft" else 1.0
+    np.testing.assert_allclose(days.predict(X), scale * model.predict(X), rtol=1e-5, atol=1e-6)
+
+
+def test_an_offset_is_added_to_the_scores(fitted):
+    model, X, time, event = fitted
+    n_outputs = model.model_.ensemble.n_outputs
+    offset = 0.5 * np.repeat(X[:, :1], n_outputs, axis=1)
+    own = clone(model).fit(X, (time, event), offset=offset)
+    zero, one = own.predict(X, offset=0), own.predict(X, offset=1)
+    if model.loss == "aft":
+        np.testing.assert_allclose(one, np.e * zero)
+    elif model.loss != "discrete_time":
+        np.testing.assert_allclose(one, 1 + zero)
+    else:
+        assert (one > zero).all()
+
+
+def test_early_stopping_with_validation_rows(fitted):
+    model, X, time, event = fitted
+    half = len(X) // 2
+    own = clone(model).set_params(n_estimators=200, n_iter_no_change=5, eval_metric="c_index")
+    own.fit(
+        X[:half], (time[:half], event[:half]), X_val=X[half:], y_val=(time[half:], event[half:])
+    )
+    assert own.n_iter_ < 200
+    values = own.evals_result_["valid"]["c_index"]
+    assert own.n_iter_ == int(np.argmax(values)) + 1
+    expected = own.score(X[half:], (time[half:], event[half:]))
+    assert values[own.n_iter_ - 1] == pytest.approx(expected)
+
+
+def test_folds_choose_the_number_of_rounds(fitted):
+    model, X, time, event = fitted
+    own = clone(model).set_params(n_estimators="auto").fit(X, (time, event))
+    assert own.fit_report_["round_choice"]["folds"] == 5
+    assert np.isfinite(own.oof_prediction_).all()
+
+
+def test_staged_predictions_end_with_the_prediction(fitted):
+    model, X, _, _ = fitted
+    *_, last = model.staged_predict(X)
+    np.testing.assert_allclose(last, model.predict(X))
+
+
+def test_cross_validation_of_scikit_learn(fitted):
+    model, X, time, event = fitted
+    y = survival_target(time, event)
+    assert cross_val_score(clone(model), X, y, cv=3).mean() > 0.55
+
+
+def test_a_model_can_be_continued(fitted):
+    model, X, time, event = fitted
+    first = clone(model).set_params(n_estimators=10, warm_start=True, learning_rate=0.1)
+    first.fit(X, (time, event)).set_params(n_estimators=20).fit(X, (time, event))
+    whole = clone(model).set_params(learning_rate=0.1).fit(X, (time, event))
+    np.testing.assert_allclose(first.predict(X), whole.predict(X), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(curves(first, X), curves(whole, X), rtol=1e-6, atol=1e-8)
+
+
+def test_shapley_values_sum_to_the_score(fitted):
+    model, X, _, _ = fitted
+    if model.loss not in ("cox", "aft", "fine_gray"):
+        return
+    found = shap_values(model, X[:20])
+    whole = found.values.sum(axis=1) + found.base_values
+    score = model.predict(X[:20])
+    if model.loss == "aft":
+        score = np.log(score)
+    np.testing.assert_allclose(whole, score, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_missing_values_and_categories(loss):
+    X, time, event = rows_for(loss)
+    table = pd.DataFrame(X).rename(columns=str)
+    table["kind"] = pd.Categorical(np.where(X[:, 0] > 0, "high", "low"))
+    table.loc[::7, "0"] = np.nan
+    model = GradientBoostingSurvival(loss=loss, **SMALL).fit(table, (time, event))
+    assert model.score(table, (time, event)) > 0.65
+    again = GradientBoostingSurvival(loss=loss, category_encoding="target", **SMALL)
+    assert again.fit(table, (time, event)).score(table, (time, event)) > 0.65
+
+
+@pytest.mark.parametrize("loss", ["cox", "aft", "fine_gray"])
+def test_monotone_constraints(loss):
+    X, time, event = rows_for(loss)
+    sign = -1 if loss == "aft" else 1
+    model = GradientBoostingSurvival(loss=loss, monotonic_cst={0: sign}, **SMALL)
+    model.fit(X, (time, event))
+    grid = np.zeros((50, X.shape[1]))
+    grid[:, 0] = np.linspace(-3, 3, 50)
+    assert (sign * np.diff(model.predict(grid)) >= -1e-12).all()
+
+
+# ---- forms of y ----------------------------------------------------------------------------------
+
+
+def forms(time, event):
+    sksurv = np.array(list(zip(event, time, strict=True)), dtype=[("d", bool), ("t", float)])
+    return [
+        (time, event),
+        (list(time), list(event)),
+        (time, event.astype(int)),
+        {"time": time, "event": event},
+        pd.DataFrame({"time": time, "event": event}),
+        pl.DataFrame({"event": event, "time": time}),
+        pd.DataFrame({"died": event, "days": time}),
+        survival_target(time, event),
+        sksurv,
+    ]
+
+
+def test_all_forms_of_y_give_the_same_model():
+    X, time, event = proportional(120)
+    models = [GradientBoostingSurvival(**SMALL).fit(X, y) for y in forms(time, event)]
+    assert len({model.fingerprint() for model in models}) == 1
+
+
+def test_intervals_of_one_time_are_events():
+    X, time, event = proportional(120)
+    upper = np.where(event, time, np.inf)
+    own = GradientBoostingSurvival(loss="aft", **SMALL).fit(X, (time, event))
+    same = GradientBoostingSurvival(loss="aft", **SMALL)
+    same.fit(X, survival_target(lower=time, upper=upper))
+    assert own.fingerprint() == same.fingerprint()
+
+
+def test_intervals_are_fitted():
+    X, time, _ = proportional(400)
+    lower = np.floor(time * 4) / 4
+    model = GradientBoostingSurvival(loss="aft", time_distribution="extreme", **SMALL)
+    model.fit(X, survival_target(lower=lower, upper=lower + 0.25))
+    assert np.corrcoef(np.log(model.predict(X)), 0.5 * X[:, 1] - X[:, 0])[0, 1] > 0.6
+
+
+def test_each_stratum_has_its_own_baseline():
+    X, time, event = proportional(400)
+    group = np.where(np.arange(400) % 2, "fast", "slow")
+    time = np.where(group == "fast", time / 5, time)
+    y = survival_target(time, event, stratum=group)
+    model = GradientBoostingSurvival(**SMALL).fit(X, y)
+    assert model.strata_ == ["fast", "slow"]
+    fast, slow = (model.predict_survival_function(X[:5], stratum=s).median() for s in model.strata_)
+    assert (fast < slow).all()
+    with pytest.raises(ValueError, match="stratum of every row"):
+        model.predict_survival_function(X[:5])
+    with pytest.raises(ValueError, match="stratum 'other'"):
+        model.predict_survival_function(X[:5], stratum="other")
+
+
+def test_strata_are_in_files(tmp_path):
+    X, time, event = proportional(200)
+    y = survival_target(time, event, stratum=np.arange(200) % 3)
+    model = GradientBoostingSurvival(**SMALL).fit(X, y)
+    model.save(tmp_path / "model.stgw")
+    loaded = stagewise.load(tmp_path / "model.stgw")
+    assert loaded.strata_ == [0, 1, 2]
+    one, other = (m.predict_survival_function(X, stratum=2).values for m in (model, loaded))
+    np.testing.assert_array_equal(one, other)
+    assert loaded.score(X, y) == model.score(X, y)
+
+
+def test_entry_times_correct_the_bias_of_late_entries():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 1))
+    time = rng.exponential(np.exp(-X[:, 0]))
+    entry = np.where(rng.random(4000) < 0.2, 0.0, rng.exponential(1.0, 4000))
+    seen, row, times = time > entry, np.zeros((1, 1)), [0.5, 1.0]
+    y = survival_target(time[seen], np.ones(seen.sum(), bool), entry=entry[seen])
+    model = GradientBoostingSurvival(n_estimators=40, max_depth=2)
+    found = model.fit(X[seen], y).predict_survival_function(row).at(times)[0]
+    np.testing.assert_allclose(found, np.exp([-0.5, -1.0]), atol=0.06)
+    biased = model.fit(X[seen], (time[seen], y["event"])).predict_survival_function(row)
+    assert (biased.at(times)[0] > found + 0.05).all()
+
+
+def test_an_object_as_loss():
+    X, time, event = proportional(120)
+    own = GradientBoostingSurvival(loss=Aft("logistic"), **SMALL).fit(X, (time, event))
+    named = GradientBoostingSurvival(loss="aft", time_distribution="logistic", **SMALL)
+    np.testing.assert_array_equal(own.predict(X), named.fit(X, (time, event)).predict(X))
+
+
+# ---- curves --------------------------------------------------------------------------------------
+
+
+def test_the_restricted_mean_is_the_area_below_the_curve(fitted):
+    model, X, _, _ = fitted
+    if model.loss == "fine_gray":
+        return
+    found = model.predict_survival_function(X[:5])
+    grid = np.linspace(0.0, 1.5, 200_001)
+    area = np.trapezoid(found.at(grid), grid, axis=1)
+    np.testing.assert_allclose(found.restricted_mean(1.5), area, rtol=1e-4)
+
+
+def test_the_median_is_where_survival_is_a_half(fitted):
+    model, X, _, _ = fitted
+    if model.loss == "fine_gray":
+        return
+    found = model.predict_survival_function(X)
+    medians = found.median()
+    for row in np.flatnonzero(np.isfinite(medians))[:20]:
+        at = found[row].at([medians[row] * (1 - 1e-9), medians[row] * (1 + 1e-9)])[0]
+        assert at[1] <= 0.5 + 1e-6
+        assert at[0] >= 0.5 - 1e-6
+
+
+def test_curves_are_drawn(fitted):
+    pytest.importorskip("matplotlib").use("Agg")
+    model, X, _, _ = fitted
+    ax = model.predict_cumulative_hazard(X[:3]).plot(labels=["a", "b", "c"])
+    assert len(ax.get_legend().get_texts()) == 3
+    if model.loss in ("cause_specific", "fine_gray"):
+        model.predict_cumulative_incidence(X[:2]).plot()
+    import matplotlib.pyplot as plt
+
+    plt.close("all")

@@ -1,0 +1,77 @@
+"""Metrics of times until an event, against their definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference.survival import concordance as by_pairs
+from stagewise.kaplan_meier import KaplanMeier
+from stagewise.metrics.survival import brier_scores, concordance, dynamic_auc, uno_weights
+
+
+def sample(seed, n=30):
+    rng = np.random.default_rng(seed)
+    time, event = rng.integers(1, 9, n).astype(float), rng.random(n) < 0.6
+    event[0], time[0] = True, 1.0
+    return time, event, rng.integers(0, 6, n).astype(float), rng
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_concordance_is_the_share_of_pairs(seed):
+    time, event, risk, rng = sample(seed)
+    weight, stratum = rng.integers(0, 3, 30).astype(float), rng.integers(0, 2, 30)
+    own = rng.random(30)
+    for extra in ((), (weight,), (weight, stratum), (weight, stratum, own)):
+        expected = by_pairs(time, event, risk, *extra)
+        assert concordance(time, event, risk, *extra) == pytest.approx(expected, nan_ok=True)
+
+
+def test_without_comparable_pairs_concordance_is_not_a_number():
+    assert np.isnan(concordance(np.ones(3), np.ones(3, bool), np.arange(3.0)))
+
+
+def test_the_curve_of_kaplan_and_meier():
+    curve = KaplanMeier.of(None, np.array([1.0, 2, 2, 3]), np.array([True, True, False, True]))
+    np.testing.assert_allclose(curve.at([0.5, 1, 2, 2.5, 3]), [1, 0.75, 0.5, 0.5, 0])
+    np.testing.assert_allclose(curve.before([1, 2, 3]), [1, 0.75, 0.5])
+
+
+def test_the_curve_of_censoring_has_events_before_censored_rows():
+    time, event = np.array([1.0, 2, 2, 3]), np.array([True, True, False, True])
+    curve = KaplanMeier.of(None, time, event, censoring=True)
+    np.testing.assert_allclose(curve.at([1, 2]), [1, 0.5])
+
+
+def test_truncated_rows_are_at_risk_after_their_entry():
+    time, event = np.array([2.0, 3, 5, 6]), np.ones(4, bool)
+    entry = np.array([-np.inf, 2.0, 2.5, -np.inf])
+    curve = KaplanMeier.of(entry, time, event)
+    np.testing.assert_allclose(curve.survival, np.cumprod([1 / 2, 2 / 3, 1 / 2, 0]))
+
+
+def test_without_censoring_the_brier_score_is_a_squared_error():
+    time, event = np.array([1.0, 2, 3]), np.ones(3, bool)
+    censoring = KaplanMeier.of(None, time, event, censoring=True)
+    survival = np.array([[0.2], [0.7], [0.9]])
+    expected = np.mean((survival[:, 0] - [0, 0, 1]) ** 2)
+    found = brier_scores(censoring, time, event, survival, np.array([2.0]))
+    assert found == pytest.approx(expected)
+
+
+def test_without_censoring_the_dynamic_auc_is_that_of_the_classes():
+    time, event = np.arange(1.0, 7), np.ones(6, bool)
+    censoring = KaplanMeier.of(None, time, event, censoring=True)
+    risk = np.array([5.0, 1, 4, 3, 2, 0])
+    assert dynamic_auc(censoring, time, event, risk, np.array([3.0])) == pytest.approx(7 / 9)
+
+
+def test_uno_weights_need_a_positive_probability():
+    time, event = np.array([1.0, 2, 3]), np.array([True, False, True])
+    censoring = KaplanMeier.of(None, np.array([1.0, 2]), np.array([True, False]), censoring=True)
+    with pytest.raises(ValueError, match="Set a limit"):
+        uno_weights(censoring, time, event)
+    assert uno_weights(censoring, time, event, 2.5)[2] == 0
