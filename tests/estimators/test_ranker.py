@@ -16,11 +16,12 @@ from sklearn.model_selection import GroupKFold, KFold, cross_val_score
 from reference import query_metrics as reference
 from stagewise import (
     GradientBoostingRanker,
+    GradientBoostingRegressor,
     InvalidParameterError,
     load,
     ranking_target,
 )
-from stagewise.inspection import shap_values
+from stagewise.inspection import permutation_importance, query_scores, scores, shap_values
 from stagewise.losses import RANKING_LOSSES, LambdaNdcg
 from stagewise.metrics import find_metrics
 from stagewise.metrics.queries import QueryMetric, RankedQueries
@@ -334,6 +335,55 @@ def test_shapley_values_add_up_to_the_score() -> None:
     found = shap_values(model, X[:20])
     whole = found.values.reshape(20, -1).sum(axis=1) + np.ravel(found.base_values)
     np.testing.assert_allclose(whole, model.predict(X[:20]), atol=1e-6)
+
+
+def test_scores_of_queries_have_confidence_limits() -> None:
+    X, y, qid = queries(200)
+    model = ranker(n_estimators=5).fit(X, y, qid=qid)
+    found = query_scores(model, X, y, qid=qid, metrics=["ndcg@5", "map"])
+    assert found.names == ("ndcg@5", "map")
+    score = found["ndcg@5"]
+    assert score.value == pytest.approx(model.score(X, y, qid=qid, k=5))
+    assert score.baseline < score.low < score.value < score.high
+    values = found.values[:, 0][~np.isnan(found.values[:, 0])]
+    error = values.std(ddof=1) / np.sqrt(len(values))
+    assert (score.high - score.low) / 2 == pytest.approx(1.96 * error, rel=0.15)
+    rows = found.table()
+    assert rows[0]["ndcg@5"] == np.nanmin(found.values[:, 0])
+    assert sum(row["rows"] for row in rows) == len(X)
+    whole = scores(model, X, ranking_target(y, qid=qid))
+    assert whole["ndcg"].value == pytest.approx(model.score(X, y, qid=qid))
+    few = query_scores(model, X[qid < 5], y[qid < 5], qid=qid[qid < 5])
+    assert few["ndcg"].low <= few["ndcg"].value <= few["ndcg"].high
+    assert "random order" in found.plot().get_legend().get_texts()[1].get_text()
+
+
+def test_weights_count_in_the_scores_of_queries() -> None:
+    X, y, qid = queries()
+    model = ranker(n_estimators=5).fit(X, y, qid=qid)
+    weight = np.where(qid % 2 == 0, 3.0, 0.0)
+    weighted = query_scores(model, X, y, qid=qid, sample_weight=weight)
+    part = query_scores(model, X[qid % 2 == 0], y[qid % 2 == 0], qid=qid[qid % 2 == 0])
+    assert weighted["map"].value == pytest.approx(part["map"].value)
+
+
+def test_scores_of_queries_refuse_other_models() -> None:
+    X, y, qid = queries()
+    model = ranker(n_estimators=2).fit(X, y, qid=qid)
+    with pytest.raises(TypeError, match="needs a fitted GradientBoostingRanker"):
+        query_scores(GradientBoostingRegressor(n_estimators=2).fit(X, y), X, y)
+    with pytest.raises(InvalidParameterError, match="metrics must be among 'ndcg'"):
+        query_scores(model, X, y, qid=qid, metrics="auc")
+    with pytest.raises(ValueError, match="No query has a row"):
+        query_scores(model, X, 0 * y, qid=qid)
+
+
+def test_permutation_decreases_a_metric() -> None:
+    X, y, qid = queries(150)
+    model = ranker().fit(X, y, qid=qid)
+    found = permutation_importance(model, X, ranking_target(y, qid=qid), loss="ndcg@5")
+    assert found.unit == "decrease of ndcg@5"
+    assert found.order[0] == 0
 
 
 def test_the_recipe_and_a_clone_have_the_parameters() -> None:

@@ -36,6 +36,8 @@ def results():
     scores = inspection.scores(regressor, X, y)
     found = inspection.thresholds(classifier, X, label)
     linear = stagewise.LinearRegression().fit(X, y)
+    relevance = stagewise.ranking_target((y > 0).astype(float), qid=np.arange(300) % 30)
+    ranker = stagewise.GradientBoostingRanker(**short).fit(X, relevance)
     columns = [HOSTILE, "1", "2"]
     examples = [
         scores,
@@ -70,6 +72,7 @@ def results():
         linear.summary(),
         stagewise.export_text(regressor),
         inspection.importance_table(regressor),
+        inspection.query_scores(ranker, X, relevance),
     ]
     return {type(example).__name__: example for example in examples}
 

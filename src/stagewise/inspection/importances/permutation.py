@@ -19,6 +19,8 @@ from stagewise.errors import InvalidParameterError
 from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
 from stagewise.inspection.importances.split_importance import Importance
 from stagewise.inspection.quality.predictions import known_codes
+from stagewise.inspection.quality.query_scores import is_ranker, read_ranking
+from stagewise.metrics.queries import QueryMetric, parse_ranking_name
 from stagewise.metrics.ranking import roc_auc
 from stagewise.metrics.row_losses import (
     CLASSIFICATION_ROW_LOSSES,
@@ -96,7 +98,8 @@ def permutation_importance(
         Regression: "squared_error" or "absolute_error". Classification: "log_loss", "brier",
         "error" (the error rate) or "auc" (1 - AUC, two classes). Or a function loss(y, y_pred,
         weight) that returns a number, smaller being better; for classes y_pred has probabilities
-        and y has indices into `classes_`. "auto": squared_error or log_loss.
+        and y has indices into `classes_`. Rankers: "ndcg", "map", "mrr" or "err", also "ndcg@10";
+        the value is their decrease. "auto": squared_error, log_loss or ndcg.
     groups : mapping of str to features, or None
         Named groups of features that are permuted together. None: each feature by itself.
     n_repeats : int, default=5
@@ -139,7 +142,9 @@ def permutation_importance(
             value[i], error[i] = _increase(rows, places, before, repeats, seed)
     reach = ndtri((1 + share) / 2) * error
     unit = f"increase of {loss if isinstance(loss, str) else 'your loss'}"
-    if loss == "auto":
+    if is_ranker(estimator) and isinstance(loss, str):
+        unit = f"decrease of {'ndcg' if loss == 'auto' else loss}"
+    elif loss == "auto":
         unit = f"increase of {'squared_error' if fitted.model.classes is None else 'log_loss'}"
     names = tuple(chosen)
     return Importance(
@@ -164,6 +169,8 @@ def _evaluator(
     fitted: FittedModel, y: Any, sample_weight: Any, n_rows: int, loss: Any
 ) -> _Evaluator:
     """Read the targets and check that the loss fits them."""
+    if is_ranker(fitted.estimator):
+        return _ranking_evaluator(fitted, y, sample_weight, n_rows, loss)
     classes, caller = fitted.model.classes, "permutation_importance"
     known = REGRESSION_ROW_LOSSES if classes is None else CLASSIFICATION_ROW_LOSSES
     weight = fitted.weight(sample_weight, n_rows)
@@ -183,6 +190,26 @@ def _evaluator(
         _check_auc(target, weight, classes)
         return _Evaluator(target, weight, None, _one_less_auc)
     return _Evaluator(target, weight, None if callable(name) else known[name], name)
+
+
+def _ranking_evaluator(
+    fitted: FittedModel, y: Any, sample_weight: Any, n_rows: int, loss: Any
+) -> _Evaluator:
+    """Return the loss 1 - metric of the queries."""
+    name = "ndcg" if isinstance(loss, str) and loss == "auto" else loss
+    found = parse_ranking_name(name) if isinstance(name, str) else None
+    if found is None and not callable(name):
+        raise InvalidParameterError(
+            "loss of a ranker must be 'ndcg', 'map', 'mrr' or 'err', also of the first k rows such "
+            f"as 'ndcg@10', or a function of y, y_pred and weight; got {short_repr(loss)}."
+        )
+    target, _, given = read_ranking(fitted.estimator, y, sample_weight, n_rows)
+    weight = np.ones(n_rows) if given is None else given
+    if found is None:
+        own: Any = name
+        return _Evaluator(target, weight, None, own)
+    metric = QueryMetric(*found)
+    return _Evaluator(target, weight, None, lambda *own: 1.0 - metric(*own))
 
 
 def _check_auc(codes: npt.NDArray[Any], weight: Vector, classes: Any) -> None:

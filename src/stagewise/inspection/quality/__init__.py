@@ -5,6 +5,7 @@ from stagewise.inspection.quality.confusion import ConfusionMatrix, confusion_ma
 from stagewise.inspection.quality.learning import LearningCurves, learning_curves
 from stagewise.inspection.quality.lift import Lift, lift
 from stagewise.inspection.quality.predictions import Predictions
+from stagewise.inspection.quality.query_scores import QueryScores, query_scores
 from stagewise.inspection.quality.residuals import Residuals, residuals
 from stagewise.inspection.quality.scores import Score, Scores, scores
 from stagewise.inspection.quality.thresholds import (
@@ -23,6 +24,7 @@ __all__ = [
     "Lift",
     "PrecisionRecall",
     "Predictions",
+    "QueryScores",
     "Residuals",
     "RocCurve",
     "Score",
@@ -32,6 +34,7 @@ __all__ = [
     "confusion_matrix",
     "learning_curves",
     "lift",
+    "query_scores",
     "residuals",
     "scores",
     "thresholds",

@@ -21,6 +21,7 @@ __all__ = [
     "plot_intervals",
     "plot_learning",
     "plot_lift",
+    "plot_query_values",
     "plot_residuals",
     "plot_tradeoff",
 ]
@@ -41,6 +42,21 @@ def plot_intervals(names: Sequence[str], ends: Vector, axes: Any) -> list[Any]:
         ax.margins(x=0.25)
         ax.grid(visible=False, axis="y")
     return list(drawn)
+
+
+def plot_query_values(
+    values: Vector, weight: Vector, name: str, ends: tuple[float, float, float, float], ax: Any
+) -> Any:
+    """Plot the distribution of a metric over queries; `ends` are mean, limits and baseline."""
+    _, (ax,) = new_axes(1, ax, "plot")
+    mean, low, high, baseline = ends
+    ax.hist(values, bins=np.linspace(0.0, 1.0, 21), weights=weight, color=DOTS, alpha=0.6)
+    ax.axvspan(low, high, color=COLOURS[1], alpha=0.25, lw=0)
+    ax.axvline(mean, color=COLOURS[1], lw=2, label=f"mean {mean:.3f}")
+    ax.axvline(baseline, color=LINE, lw=1, ls="--", label=f"random order {baseline:.3f}")
+    ax.set(xlabel=f"{name} of a query", ylabel="queries", title=f"{name}: {mean:.4g}")
+    ax.legend()
+    return ax
 
 
 def plot_tradeoff(

@@ -70,7 +70,7 @@ class Scores(Displayed):
 
     Attributes
     ----------
-    task : {"regression", "classification"}
+    task : {"regression", "classification", "ranking"}
         The kind of target.
     n_rows : int
         The number of rows with a positive weight.
@@ -78,7 +78,8 @@ class Scores(Displayed):
         The confidence level of the limits.
     scores : tuple of Score
         Regression: rmse, mae and r2, after the deviance and D² if the loss of the model is
-        Poisson, gamma or Tweedie; classification: log_loss, accuracy, auc and brier.
+        Poisson, gamma or Tweedie; classification: log_loss, accuracy, auc and brier; rankings:
+        means over queries, see `query_scores`.
     """
 
     task: str
@@ -258,6 +259,18 @@ def scores(
     >>> found["r2"].low < found["r2"].value < found["r2"].high
     True
     """
+    if getattr(getattr(estimator, "model_", None), "task", "") == "ranking":
+        from stagewise.inspection.quality.query_scores import query_scores
+
+        return query_scores(
+            *(estimator, X, y),
+            sample_weight=sample_weight,
+            offset=offset,
+            metrics=metrics,
+            confidence_level=confidence_level,
+            n_resamples=n_resamples,
+            random_state=random_state,
+        ).scores
     return Scores.of(
         Predictions.of(estimator, X, y, sample_weight, offset=offset, exposure=exposure),
         metrics=metrics,
