@@ -11,7 +11,17 @@ import pytest
 import stagewise
 from stagewise import HistogramTree
 
-PACKAGES = ["", ".dependence", ".importances", ".quality", ".rounds", ".shap", ".splits", ".tables"]
+PACKAGES = [
+    "",
+    ".dependence",
+    ".importances",
+    ".quality",
+    ".rounds",
+    ".shap",
+    ".splits",
+    ".survival",
+    ".tables",
+]
 
 
 MODULES = ["", ".losses", ".averaging", ".options", ".learners", ".estimators", ".bagging"]

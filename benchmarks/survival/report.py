@@ -15,7 +15,7 @@ METRICS = {
     "harrell": ("Harrell's C-index", "larger is better"),
     "uno": ("Uno's C-index, until the 90 % quantile of the times", "larger is better"),
     "brier": ("Integrated Brier score, × 100", "smaller is better"),
-    "seconds": ("Seconds of a fit (median)", "smaller is better"),
+    "seconds": ("Seconds of the processor in a fit (median)", "smaller is better"),
 }
 INTRODUCTION = (
     "Means over {} random splits of each table, 30 % of the rows held out, stratified by event; "

@@ -39,6 +39,8 @@ def results():
     relevance = stagewise.ranking_target((y > 0).astype(float), qid=np.arange(300) % 30)
     ranker = stagewise.GradientBoostingRanker(**short).fit(X, relevance)
     columns = [HOSTILE, "1", "2"]
+    times = np.exp(-y / 3), np.arange(300) % 3 > 0
+    survival = stagewise.GradientBoostingSurvival(n_estimators=10).fit(X, times)
     examples = [
         scores,
         scores["rmse"],
@@ -67,6 +69,7 @@ def results():
         inspection.residuals(regressor, X, y),
         inspection.shap_values(regressor, X),
         inspection.structure_score(regressor, X, y),
+        inspection.survival_quality(survival, X, times),
         regressor.model_,
         linear.confidence_set(columns[:2]),
         linear.summary(),

@@ -8,8 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference.survival import concordance as by_pairs
+from stagewise import GradientBoostingRegressor, GradientBoostingSurvival
+from stagewise.inspection import (
+    concordance_index,
+    cumulative_dynamic_auc,
+    integrated_brier_score,
+    survival_brier_score,
+    survival_quality,
+    uno_concordance_index,
+)
 from stagewise.kaplan_meier import KaplanMeier
 from stagewise.metrics.survival import brier_scores, concordance, dynamic_auc, uno_weights
+from survival.samples import proportional
 
 
 def sample(seed, n=30):
@@ -75,3 +85,36 @@ def test_uno_weights_need_a_positive_probability():
     with pytest.raises(ValueError, match="Set a limit"):
         uno_weights(censoring, time, event)
     assert uno_weights(censoring, time, event, 2.5)[2] == 0
+
+
+def test_the_quality_of_a_model():
+    X, time, event = proportional(400)
+    y = time[200:], event[200:]
+    model = GradientBoostingSurvival(n_estimators=60).fit(X[:200], (time[:200], event[:200]))
+    found = survival_quality(model, X[200:], y)
+    assert found.c_index == model.score(X[200:], y)
+    assert found.integrated_brier < found.integrated_brier_baseline
+    assert found.predicted.shape == found.observed.shape == (4, 60)
+    assert (np.diff(found.calibration[:, 0]) < 0).all()
+    curves = model.predict_survival_function(X[200:], found.times).values
+    assert found.integrated_brier == pytest.approx(
+        integrated_brier_score(y, curves, found.times), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda y: concordance_index(y, [1.0, 2.0]), "one number for each of 3 rows"),
+        (lambda y: concordance_index((y[0], [0, 0, 0]), y[0]), "No pair of rows is comparable"),
+        (lambda y: survival_brier_score(y, np.ones((3, 1)), [9.0]), "below the last time of y, 3"),
+        (lambda y: survival_brier_score(y, np.ones((3, 2)), [1.0]), r"expected \(3, 1\)"),
+        (lambda y: integrated_brier_score(y, np.ones((3, 1)), [1.0]), "at least two"),
+        (lambda y: cumulative_dynamic_auc(y, np.ones(2), [1.0]), "risk has the shape"),
+        (lambda y: uno_concordance_index(y, [np.nan, 1, 2]), "without NaN"),
+        (lambda y: survival_quality(GradientBoostingRegressor(), [[1]], y), "is for Gradient"),
+    ],
+)
+def test_arguments_of_metrics(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call((np.array([1.0, 2.0, 3.0]), np.array([True, False, True])))

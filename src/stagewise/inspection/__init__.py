@@ -55,6 +55,15 @@ from stagewise.inspection.splits import (
     show_split,
     structure_score,
 )
+from stagewise.inspection.survival import (
+    SurvivalQuality,
+    concordance_index,
+    cumulative_dynamic_auc,
+    integrated_brier_score,
+    survival_brier_score,
+    survival_quality,
+    uno_concordance_index,
+)
 from stagewise.inspection.tables import (
     Description,
     InformationGain,
@@ -90,17 +99,21 @@ __all__ = [
     "Scores",
     "ShapValues",
     "StructureScore",
+    "SurvivalQuality",
     "Thresholds",
     "accumulated_effects",
     "ada_boost_path",
     "bias_variance",
     "calibration",
+    "concordance_index",
     "confusion_matrix",
+    "cumulative_dynamic_auc",
     "decision_path",
     "describe",
     "importance",
     "importance_table",
     "information_gain",
+    "integrated_brier_score",
     "interactions",
     "learning_curves",
     "lift",
@@ -115,7 +128,10 @@ __all__ = [
     "show_split",
     "staged_contributions",
     "structure_score",
+    "survival_brier_score",
+    "survival_quality",
     "thresholds",
+    "uno_concordance_index",
 ]
 
 
