@@ -62,6 +62,70 @@ def random_tree(rng: np.random.Generator, n_features: int, n_splits: int) -> Tre
     )
 
 
+def symmetric_tree(
+    rng: np.random.Generator,
+    X: npt.NDArray[np.float64],
+    categories: Sequence[int],
+    depth: int,
+    whole: float,
+) -> Tree:
+    """Return a tree with one test for each depth; a node is split with the probability `whole`."""
+    feature, threshold, missing_left, left, right, level = [-1], [0.0], [0], [-1], [-1], [0]
+    nodes = [0]
+    for d in range(depth):
+        tested, flag = int(rng.integers(X.shape[1])), int(rng.integers(2))
+        cut = float(np.nan_to_num(rng.choice(X[:, tested])))
+        split = [node for node in nodes if rng.random() < whole]
+        nodes = []
+        for node in split:
+            feature[node], missing_left[node] = tested, flag
+            threshold[node] = 0.0 if categories[tested] else cut
+            left[node], right[node] = len(feature), len(feature) + 1
+            nodes += [left[node], right[node]]
+            for column, empty in (
+                (feature, -1),
+                (threshold, 0.0),
+                (missing_left, 0),
+                (left, -1),
+                (right, -1),
+                (level, d + 1),
+            ):
+                column += [empty, empty]  # type: ignore[list-item]
+    tree = Tree(
+        feature=np.array(feature, dtype=np.int32),
+        threshold=np.array(threshold),
+        missing_left=np.array(missing_left, dtype=np.uint8),
+        left=np.array(left, dtype=np.int32),
+        right=np.array(right, dtype=np.int32),
+        value=rng.normal(size=len(feature)),
+        gain=np.zeros(len(feature)),
+        cover=np.ones(len(feature)),
+    )
+    return _with_equal_sets(tree, np.array(level), categories, rng)
+
+
+def _with_equal_sets(
+    tree: Tree, level: npt.NDArray[np.int64], categories: Sequence[int], rng: np.random.Generator
+) -> Tree:
+    """Return the tree with the same random set of categories in all nodes of a depth."""
+    start = np.full(len(tree.feature), -1, dtype=np.int32)
+    words: list[np.uint64] = []
+    own: dict[int, list[np.uint64]] = {}
+    for node in np.flatnonzero(tree.feature >= 0).tolist():
+        n_categories = categories[tree.feature[node]]
+        if not n_categories:
+            continue
+        if level[node] not in own:
+            left = rng.random(n_categories // 64 * 64 + 64) < 0.5
+            left[n_categories + 1 :] = False
+            packed = np.packbits(left, bitorder="little").view("<u8").astype(np.uint64)
+            own[level[node]] = packed.tolist()
+        start[node] = len(words)
+        words += own[level[node]]
+    sets = CategorySets(start, np.array(words, dtype=np.uint64)) if words else None
+    return replace(tree, category_sets=sets)
+
+
 def with_sets(tree: Tree, categories: Sequence[int], rng: np.random.Generator) -> Tree:
     """Return the tree with random category sets at splits on categorical features."""
     start = np.full(len(tree.feature), -1, dtype=np.int32)

@@ -11,7 +11,7 @@
 #include "kernels/packing.hpp"
 #include "kernels/partition.hpp"
 #include "kernels/queries.hpp"
-#include "kernels/quick_scorer.hpp"
+#include "kernels/scoring.hpp"
 #include "kernels/shap.hpp"
 #include "kernels/split_scan.hpp"
 #include "kernels/vector_histogram.hpp"
@@ -77,11 +77,9 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
         .distribute = distribute,
     },
     ScoringKernels{
-        .score32 = score_block<4>,
-        .score64 = score_block<8>,
-        .score_vectors = score_vectors,
-        .leaf32 = leaf_block<4>,
-        .leaf64 = leaf_block<8>,
+        .mask_leaves = mask_leaves,
+        .symmetric_leaves = symmetric_leaves,
+        .add_leaf_values = add_leaf_values,
     },
     ShapKernels{
         .decisions = decisions,

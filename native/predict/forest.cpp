@@ -203,7 +203,7 @@ void Forest::add_scores(Workers& workers, const Kernels& kernels, const Columns&
                      [&](size_t t, size_t row, const double* values, uint32_t node) {
                        add_value(t, node, values, out + row * outputs_);
                      });
-  constexpr size_t kRows = FeatureCoder::kMost;
+  constexpr size_t kRows = kScoredRows;
   workers.run((table.rows + kRows - 1) / kRows, [&](size_t chunk, int) {
     const size_t begin = chunk * kRows, n = std::min(kRows, table.rows - begin);
     masks_->add(kernels, table, begin, n, first, last, out + begin * outputs_);
@@ -213,7 +213,7 @@ void Forest::add_scores(Workers& workers, const Kernels& kernels, const Columns&
 // body(row, values) for every row, with all of its cells during the call.
 template <class Body>
 void Forest::spread_rows(Workers& workers, const SparseTable& table, Body&& body) const {
-  constexpr size_t kRows = FeatureCoder::kMost;
+  constexpr size_t kRows = kScoredRows;
   workers.run((table.rows() + kRows - 1) / kRows, [&](size_t chunk, int) {
     std::vector<double> values(features_, table.default_value());
     const size_t end = std::min(table.rows(), (chunk + 1) * kRows);
@@ -234,7 +234,7 @@ void Forest::add_scores(Workers& workers, const Kernels& kernels, const SparseTa
     return spread_rows(workers, table, [&](size_t row, const double* values) {
       add_row(values, first, last, out + row * outputs_);
     });
-  constexpr size_t kRows = FeatureCoder::kMost;
+  constexpr size_t kRows = kScoredRows;
   workers.run((table.rows() + kRows - 1) / kRows, [&](size_t chunk, int) {
     const size_t begin = chunk * kRows, n = std::min(kRows, table.rows() - begin);
     masks_->add(kernels, table, begin, n, first, last, out + begin * outputs_);

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "predict/quick_scorer.hpp"
+#include "predict/flat_trees.hpp"
 
 namespace stagewise {
 

@@ -4,7 +4,8 @@
 // use it.
 #pragma once
 
-#include "predict/quick_scorer.hpp"
+#include "binning/feature_coder.hpp"
+#include "predict/flat_trees.hpp"
 
 namespace stagewise {
 

@@ -11,7 +11,7 @@
 
 #include "grow/leaves/linear_leaves.hpp"
 #include "kernels/kernels.hpp"
-#include "predict/quick_scorer.hpp"
+#include "predict/flat_trees.hpp"
 
 namespace stagewise {
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model_samples import random_tree
+from model_samples import random_tree, symmetric_tree
 from reference import tree as reference
 from reference.core import Growth, bin_table, forest_of
 from reference.tree import Rules
@@ -32,11 +33,17 @@ def odd_table(rng: np.random.Generator, n: int, features: int) -> Vector:
     return X
 
 
-def plain(trees: list[Tree], X: npt.NDArray[Any], start: Vector, outputs: int = 1) -> Vector:
+def plain(
+    trees: list[Tree],
+    X: npt.NDArray[Any],
+    start: Vector,
+    outputs: int = 1,
+    categories: Sequence[int] = (),
+) -> Vector:
     """Add the trees one after another, in order, as the core does."""
     scores = start.copy().reshape(len(X), outputs)
     for t, tree in enumerate(trees):
-        scores[:, t % outputs] += reference.predict(tree, X)
+        scores[:, t % outputs] += reference.predict(tree, X, categories)
     return scores
 
 
@@ -55,7 +62,7 @@ def with_thresholds(tree: Tree, X: npt.NDArray[Any], rng: np.random.Generator) -
     st.sampled_from([1, 2, 5]),
     st.sampled_from([0, 1, 3]),
     st.sampled_from([1, 3]),
-    st.sampled_from([0, 1, 7, 31, 32, 63, 64, 90]),
+    st.sampled_from([0, 1, 7, 31, 32, 63, 64, 120, 255, 256]),
     st.sampled_from([np.float32, np.float64]),
     st.sampled_from(supported_isas()),
 )
@@ -94,6 +101,32 @@ def test_a_forest_equals_plain_traversal(
     assert leaves.reshape(n, len(trees)).tolist() == where
 
 
+@settings(max_examples=100, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    n=st.sampled_from([1, 15, 17, 31, 33, 70, 255, 257, 600]),
+    depth=st.integers(0, 9),
+    whole=st.sampled_from([1.0, 0.9, 0.5]),
+    categories=st.sampled_from([(0, 0, 0), (3, 0, 70)]),
+    outputs=st.sampled_from([1, 3]),
+    isa=st.sampled_from(supported_isas()),
+)
+def test_symmetric_trees_equal_plain_traversal(seed, n, depth, whole, categories, outputs, isa):
+    rng = np.random.default_rng(seed)
+    X = odd_table(rng, n, 3)
+    for feature, count in enumerate(categories):
+        if count:
+            X[:, feature] = rng.integers(-1, count + 2, n)
+            X[rng.random(n) < 0.2, feature] = np.nan
+    trees = [symmetric_tree(rng, X, categories, depth, whole) for _ in range(2 * outputs)]
+    start = rng.normal(size=n * outputs)
+    scores = start.copy()
+    forest = forest_of(trees, 3, outputs, n_categories=categories)
+    forest.add_scores(Workers(1, isa), Columns(X), 0, len(trees), scores)
+    expected = plain(trees, X, start, outputs, categories)
+    np.testing.assert_array_equal(scores.reshape(n, outputs), expected)
+
+
 @pytest.mark.parametrize("distinct", [1, 253, 254, 255, 256, 600])
 def test_any_number_of_thresholds_of_a_feature_works(workers: Workers, distinct: int) -> None:
     rng = np.random.default_rng(distinct)
@@ -109,14 +142,14 @@ def test_selected_rows_are_scored_like_a_copy_of_them(workers: Workers) -> None:
     rng = np.random.default_rng(13)
     X = odd_table(rng, 500, 3)
     rows = rng.integers(0, 500, 300).astype(np.uint32)
-    for splits in (20, 80):
+    for splits in (20, 80, 300):
         trees = [random_tree(rng, 3, splits) for _ in range(3)]
         scores = np.zeros(300)
         forest_of(trees, 3).add_scores(workers, Columns(X).take(rows), 0, 3, scores)
         np.testing.assert_array_equal(scores, plain(trees, X[rows], np.zeros(300))[:, 0])
 
 
-@pytest.mark.parametrize("splits", [30, 90])  # by masks, by walking
+@pytest.mark.parametrize("splits", [30, 90, 300])  # by masks, by walking
 def test_many_rows_in_many_threads_equal_plain_traversal(splits: int) -> None:
     rng = np.random.default_rng(1)
     X = odd_table(rng, 3_000, 4)

@@ -1,4 +1,4 @@
-// Interface of the scoring kernels: trees as bit masks.
+// Interface of the scoring kernels: the leaves of many rows by comparisons of bytes.
 #pragma once
 
 #include <cstddef>
@@ -6,36 +6,38 @@
 
 namespace stagewise {
 
-// Trees as bit masks (QuickScorer: Lucchese et al. 2015): a row starts with all leaves possible;
-// every split that sends it right rules out the leaves of its left side; the first leaf left over
-// is the row's.
-struct MaskSplit {
-  uint32_t feature;
-  int8_t code;  // codes above it go right; codes and this are shifted by -128
-  bool missing_left;
-  int8_t ruled_out[8];  // by going right: the leaves of the left side, a bit each
+constexpr size_t kScoredRows = 256;  // rows that are scored together; a byte has a leaf's number
+
+// A comparison of a byte of each row: codes[at + i] > code.
+struct CodeTest {
+  uint32_t at;
+  int8_t code;
+  uint8_t ruled_out;  // the leaves of a plane, a bit each, that are ruled out where it is true
 };
 
-constexpr size_t kMaskRows = 32;      // rows that are scored together
-constexpr int8_t kMaskMissing = 127;  // the shifted code of a missing value
-
+// A tree as bit masks (QuickScorer: Lucchese et al. 2015): a row starts with all leaves possible;
+// every test that is true rules out some; the first leaf left over is the row's. A plane is eight
+// consecutive leaves. The tests of a plane lie together, so its mask stays in a register.
 struct MaskTree {
-  const MaskSplit* splits;
-  size_t n;
-  const double* values;  // per leaf, from left to right; one, or one for each output
+  const CodeTest* tests;
+  const uint32_t* ends;  // of each plane, in `tests`
+  size_t planes;         // at most 32
+};
+
+// A tree with one test for each depth: a row's leaf has the number whose bit d is test d.
+struct SymmetricTree {
+  const CodeTest* tests;
+  size_t depth;  // at most 8
 };
 
 struct ScoringKernels {
-  // out[i] += the tree's value for row i; codes[feature * kMaskRows + i]. Up to 32 or 64 leaves.
-  void (*score32)(const MaskTree& tree, const int8_t* codes, double* out);
-  void (*score64)(const MaskTree& tree, const int8_t* codes, double* out);
-  // out[i * outputs + k] += the tree's k-th value for row i, for the first n rows.
-  void (*score_vectors)(const MaskTree& tree, const int8_t* codes, size_t outputs, size_t n,
-                        double* out);
-
-  // out[i] = the number of the row's leaf, from left to right.
-  void (*leaf32)(const MaskTree& tree, const int8_t* codes, uint8_t* out);
-  void (*leaf64)(const MaskTree& tree, const int8_t* codes, uint8_t* out);
+  // leaf[i] of rows 0 to n - 1, n <= kScoredRows; codes and leaf have kScoredRows rows, and those
+  // from n on are undefined.
+  void (*mask_leaves)(const MaskTree& tree, const int8_t* codes, size_t n, uint8_t* leaf);
+  void (*symmetric_leaves)(const SymmetricTree& tree, const int8_t* codes, size_t n, uint8_t* leaf);
+  // out[i] += values[t][leaf[t * kScoredRows + i]] for all trees t, in order.
+  void (*add_leaf_values)(const double* const* values, const uint8_t* leaf, size_t trees, size_t n,
+                          double* out);
 };
 
 }  // namespace stagewise

@@ -1,0 +1,108 @@
+// The leaves of many rows by comparisons of bytes (see CodeTest in kernels/api/scoring.hpp).
+#pragma once
+
+#include <cstring>
+
+#include "kernels/api/scoring.hpp"
+
+namespace stagewise {
+namespace {
+
+#ifdef __AVX2__
+constexpr size_t kLanes = 32;
+#else
+constexpr size_t kLanes = 16;
+#endif
+typedef int8_t CodeLanes __attribute__((vector_size(kLanes)));
+typedef uint8_t BitLanes __attribute__((vector_size(kLanes)));
+
+inline __attribute__((always_inline)) CodeLanes load_codes(const int8_t* codes) {
+  CodeLanes lanes;
+  __builtin_memcpy(&lanes, codes, sizeof lanes);
+  return lanes;
+}
+
+// The number of zeros below the lowest one of each byte; a byte that is 0 has 7.
+inline __attribute__((always_inline)) BitLanes trailing_zeros(BitLanes bits) {
+  BitLanes below = (bits & -bits) - 1;
+  below &= 0x7f;
+  below = below - ((below >> 1) & 0x55);
+  below = (below & 0x33) + ((below >> 2) & 0x33);
+  return (below + (below >> 4)) & 0x0f;
+}
+
+// Vectors * kLanes rows. `first` has the bits of the first plane with a possible leaf, and `before`
+// the number of planes before it.
+template <size_t Vectors>
+inline __attribute__((always_inline)) void find_leaves(const MaskTree& tree, const int8_t* codes,
+                                                       uint8_t* leaf) {
+  CodeLanes first[Vectors], before[Vectors];
+  for (size_t v = 0; v < Vectors; ++v) first[v] = before[v] = CodeLanes{};
+  size_t t = 0;
+  for (size_t plane = 0; plane < tree.planes; ++plane) {
+    CodeLanes possible[Vectors];
+    for (size_t v = 0; v < Vectors; ++v) possible[v] = CodeLanes{} - 1;
+    for (const size_t end = tree.ends[plane]; t < end; ++t) {
+      const CodeTest test = tree.tests[t];
+      const CodeLanes code = CodeLanes{} + test.code;
+      const CodeLanes ruled_out = CodeLanes{} + static_cast<int8_t>(test.ruled_out);
+#pragma GCC unroll 8
+      for (size_t v = 0; v < Vectors; ++v)
+        possible[v] &= ~((load_codes(codes + test.at + v * kLanes) > code) & ruled_out);
+    }
+#pragma GCC unroll 8
+    for (size_t v = 0; v < Vectors; ++v) {
+      first[v] |= possible[v] & (first[v] == 0);
+      before[v] -= first[v] == 0;  // true is -1
+    }
+  }
+  for (size_t v = 0; v < Vectors; ++v) {
+    const BitLanes planes = reinterpret_cast<BitLanes>(before[v]);
+    const BitLanes found = trailing_zeros(reinterpret_cast<BitLanes>(first[v])) + (planes << 3);
+    __builtin_memcpy(leaf + v * kLanes, &found, sizeof found);
+  }
+}
+
+void mask_leaves(const MaskTree& tree, const int8_t* codes, size_t n, uint8_t* leaf) {
+  size_t i = 0;
+  for (; i + 8 * kLanes <= n; i += 8 * kLanes) find_leaves<8>(tree, codes + i, leaf + i);
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) find_leaves<2>(tree, codes + i, leaf + i);
+  for (; i < n; i += kLanes) find_leaves<1>(tree, codes + i, leaf + i);
+}
+
+void symmetric_leaves(const SymmetricTree& tree, const int8_t* codes, size_t n, uint8_t* leaf) {
+  for (size_t i = 0; i < n; i += kLanes) {
+    CodeLanes found = CodeLanes{};
+    for (size_t d = 0; d < tree.depth; ++d) {
+      const CodeLanes bit = CodeLanes{} + static_cast<int8_t>(1u << d);
+      found |= (load_codes(codes + tree.tests[d].at + i) > tree.tests[d].code) & bit;
+    }
+    __builtin_memcpy(leaf + i, &found, sizeof found);
+  }
+}
+
+// Four rows at a time: the sums of a row depend on each other, those of several rows do not.
+void add_leaf_values(const double* const* values, const uint8_t* leaf, size_t trees, size_t n,
+                     double* out) {
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    double a = out[i], b = out[i + 1], c = out[i + 2], d = out[i + 3];
+    for (size_t t = 0; t < trees; ++t) {
+      const double* const value = values[t];
+      const uint8_t* const at = leaf + t * kScoredRows + i;
+      a += value[at[0]];
+      b += value[at[1]];
+      c += value[at[2]];
+      d += value[at[3]];
+    }
+    out[i] = a;
+    out[i + 1] = b;
+    out[i + 2] = c;
+    out[i + 3] = d;
+  }
+  for (; i < n; ++i)
+    for (size_t t = 0; t < trees; ++t) out[i] += values[t][leaf[t * kScoredRows + i]];
+}
+
+}  // namespace
+}  // namespace stagewise
