@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
 
+from reference import conformal as reference
 from stagewise import (
     Conformal,
     ExtraTreesRegressor,
@@ -56,6 +59,8 @@ def test_split_intervals_have_the_coverage_by_simulation(coverage: float) -> Non
         GradientBoostingRegressor(conformal="cv"),
         GradientBoostingRegressor(conformal="cv", n_estimators=60),
         GradientBoostingRegressor(conformal="cv", early_stopping="cv", n_estimators=200),
+        GradientBoostingRegressor(conformal="cv+"),
+        GradientBoostingRegressor(conformal="cv+", n_estimators=60),
         RandomForestRegressor(conformal="oob"),
         RandomForestRegressor(conformal="split"),
         ExtraTreesRegressor(conformal="oob", bootstrap=True),
@@ -98,6 +103,48 @@ def test_scores_of_folds_are_out_of_fold_residuals() -> None:
     assert model.n_iter_ == 40  # folds with a given number of rounds do not choose one
     plain = GradientBoostingRegressor(**BOOSTING).fit(X, y)
     np.testing.assert_array_equal(plain.predict(X), model.predict(X))
+
+
+def test_cross_intervals_are_those_of_the_paper() -> None:
+    """Barber et al. (2021), CV+: by the models of folds that are fitted one by one."""
+    X, y = draw(200, 23)
+    X[:, 0] = np.round(X[:, 0], 1)
+    folds = [(np.flatnonzero(np.arange(200) % 4 != k), np.arange(k, 200, 4)) for k in range(4)]
+    parts = {"n_estimators": 15, "max_leaf_nodes": 6, "early_stopping": folds}
+    model = GradientBoostingRegressor(conformal="cv+", n_iter_no_change=15, **parts).fit(X, y)
+    X_new, _ = draw(30, 24)
+    found = model.predict_interval(X_new, coverage=0.8)
+    own = model.model_
+    each = [replace(own, ensemble=ensemble) for ensemble in own.fold_ensembles]
+    predict = lambda m, X: m.offset + m.scale * model._score_values(m, X)[:, 0]  # noqa: E731
+    residuals = np.empty(200)
+    for m, (_, held) in zip(each, folds, strict=True):
+        residuals[held] = np.abs(y[held] - predict(m, X[held]))
+    new = [predict(m, X_new) for m in each]
+    for i in range(30):
+        expected = reference.cross_interval(
+            [new[k % 4][i] for k in range(200)], residuals, coverage="0.8"
+        )
+        np.testing.assert_allclose(found[i], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("loss", "levels"), [("quantile", [0.05, 0.5, 0.95]), ("expectile", [0.1, 0.9])]
+)
+def test_quantiles_are_conformalized(loss: str, levels: list[float]) -> None:
+    X, y = draw(2000, 25)
+    X_new, y_new = draw(8000, 26)
+    model = GradientBoostingRegressor(loss=loss, quantile=levels, conformal="cv", **BOOSTING)
+    model.fit(X, y)
+    assert model.fit_report_["conformal"]["score"] == "quantile"
+    bounds = model.predict_interval(X_new)
+    assert 0.87 < covered(bounds, y_new).mean() < 0.93
+    quantiles = model.predict(X_new)
+    shift = quantiles[:, 0] - bounds[:, 0]
+    np.testing.assert_allclose(shift, shift[0], atol=1e-9)
+    np.testing.assert_allclose(bounds[:, 1] - quantiles[:, -1], shift[0], atol=1e-9)
+    width, noisy = np.diff(bounds)[:, 0], np.abs(X_new[:, 2]) > 1.5
+    assert width[noisy].mean() > 1.3 * width[~noisy].mean()  # unlike those of residuals
 
 
 def test_scores_out_of_bag_are_those_of_the_predictions() -> None:
@@ -183,6 +230,10 @@ def test_each_group_has_its_coverage() -> None:
     "model",
     [
         GradientBoostingRegressor(conformal=Conformal(groups=0), **BOOSTING),
+        GradientBoostingRegressor(conformal="cv+", **BOOSTING),
+        GradientBoostingRegressor(
+            conformal="cv+", loss="quantile", quantile=[0.1, 0.5, 0.9], **BOOSTING
+        ),
         RandomForestRegressor(conformal="oob", n_estimators=30),
     ],
 )
@@ -259,6 +310,8 @@ def test_a_model_without_scores_has_no_intervals() -> None:
         (GradientBoostingRegressor(conformal="cv", early_stopping=True), "early_stopping='cv'"),
         (RandomForestRegressor(conformal="oob", bootstrap=False), "bootstrap=True"),
         (GradientBoostingRegressor(conformal=Conformal(score="quantile")), "loss='quantile'"),
+        (GradientBoostingRegressor(conformal="cv+", category_encoding="target"), "'sets'"),
+        (GradientBoostingRegressor(conformal="cv+", init=LinearRegression()), "init='mean'"),
         (GradientBoostingRegressor(conformal=Conformal(fraction=0.5)), "has no effect with method"),
     ],
 )

@@ -144,7 +144,7 @@ class Conformity:
         if self.weight is not None and not (np.isfinite(self.weight) & (self.weight > 0)).all():
             raise ValueError("it has a conformity score whose weight is not positive")
 
-    def check_model(self, n_features: int, classes: Any) -> None:
+    def check_model(self, n_features: int, classes: Any, n_folds: int) -> None:
         """Raise ValueError unless a model with these features and classes can have the scores."""
         if (classes is None) != (self.kind in INTERVAL_KINDS):
             raise ValueError("its conformity scores are those of another task")
@@ -157,7 +157,8 @@ class Conformity:
                 raise ValueError("its conformity scores are those of unknown classes")
         elif not -1 <= self.group_column < n_features:
             raise ValueError("its conformity scores have the groups of a feature that it lacks")
-        if (self.method == "cv+") != (self.fold is not None):
+        folds = np.empty(0) if self.fold is None else self.fold
+        if (self.method == "cv+") != (len(folds) > 0) or not np.isin(folds, range(n_folds)).all():
             raise ValueError("its conformity scores have no folds, or folds without a model")
 
     # ---- thresholds ------------------------------------------------------------------------------

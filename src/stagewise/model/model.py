@@ -23,6 +23,7 @@ from stagewise.losses import REGRESSION_LOSSES
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.file.categories import category_arrays
 from stagewise.model.file.crosses import pack_crosses
+from stagewise.model.file.fold_ensembles import pack_fold_ensembles
 from stagewise.model.file.learned_numbers import learned_by, pack_learned
 from stagewise.model.file.least_squares import pack_least_squares
 from stagewise.model.file.row_offsets import pack_row_offset
@@ -68,6 +69,8 @@ class Model(Displayed):
     learned : mapping of str to float64 array
         Numbers that predictions need and that the fit learned besides the terms, in one dimension.
         A name has the part that uses it first, such as "loss.thresholds".
+    fold_ensembles : tuple of Ensemble
+        The models of the folds of the fit, for intervals of CV+; they have the same features.
     """
 
     task: Literal["regression", "classification", "ranking", "survival"]
@@ -84,6 +87,7 @@ class Model(Displayed):
     least_squares: LeastSquares | None = None
     row_offset: RowOffset = NO_OFFSET
     learned: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
+    fold_ensembles: tuple[Ensemble, ...] = ()
 
     def _summary(self) -> Summary:
         ensemble = self.ensemble
@@ -200,6 +204,9 @@ class Model(Displayed):
             add(name, array)
         for name, array in pack_learned(self.learned).items():
             add(name, array)
+        for name, array in pack_fold_ensembles(self.fold_ensembles).items():
+            if not name.endswith(("gain", "cover")):
+                add(name, array)
         if self.row_offset.columns:  # an offset that is passed is no part of the model
             add("row_offset_source", pack_row_offset(self.row_offset)["row_offset_source"])
         labels = None if self.classes is None else self.classes.tolist()

@@ -161,9 +161,12 @@ class _BoostingTrainer:
         start = self._prepare()
         features, ensemble, rows = start.table.features, start.ensemble, start.rows
         oof_scores, choice, folds_monitor = None, None, None
+        fold_ensembles: tuple[Any, ...] = ()
         if data.folds is not None:
             fits, folds_monitor = self._cross_validate(start, then_refits=True)
             oof_scores = self._oof_scores(fits)
+            if not start.encoder.sources:  # target encodings differ between folds
+                fold_ensembles = tuple(fit.boosting.ensemble for fit in fits)
             choice = choose_rounds(spec.hold_out, data, folds_monitor)
             self.spec = replace(spec, stopping=replace(spec.stopping, n_estimators=choice.rounds))
         monitor = self._boost(features, ensemble, rows, self._measured(start))
@@ -181,6 +184,7 @@ class _BoostingTrainer:
             choice,
             start.model,
             monitor.evals,
+            fold_ensembles,
         )
 
     def cross_fit(self) -> CrossFit:

@@ -92,6 +92,8 @@ class FitResult:
         Predicts F before the first round; None: it is a constant.
     evals : dict
         The loss and the metrics of every set after every round: {set: {metric: [values]}}.
+    fold_ensembles : tuple of Ensemble
+        The models of the folds, if they have the columns of the model.
     """
 
     model: Model | TermModel
@@ -105,6 +107,7 @@ class FitResult:
     chosen: RoundChoice | None = None
     start: StartModel | None = None
     evals: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    fold_ensembles: tuple[Any, ...] = ()
 
     def best_scores(self, n_rounds: int) -> dict[str, dict[str, float]]:
         """Return the loss and the metrics of every set at the last of the rounds that are kept.

@@ -151,6 +151,9 @@ def boosting_spec(
         start=_start(params.get("init", "mean"), recipe),
     )
     by_target = isinstance(encoding, OrderedTargetEncoding)
+    option = params.get("conformal")
+    if option is not None and option.method == "cv+" and not by_target:
+        encoding = "sets"  # the models of folds have the columns of the model
     return BoostingSpec(
         complete,
         learner,

@@ -36,6 +36,7 @@ from stagewise.model.file.checks import (
 )
 from stagewise.model.file.crosses import pack_crosses, unpack_crosses
 from stagewise.model.file.datetimes import pack_temporal_types, unpack_temporal_types
+from stagewise.model.file.fold_ensembles import pack_fold_ensembles, unpack_fold_ensembles
 from stagewise.model.file.header import from_json, to_json
 from stagewise.model.file.labels import (
     pack_label_lists,
@@ -110,6 +111,7 @@ def pack(model: Model, estimator: Mapping[str, Any]) -> tuple[dict[str, Any], di
         **pack_least_squares(model.least_squares),
         **pack_row_offset(model.row_offset),
         **pack_learned(model.learned),
+        **pack_fold_ensembles(model.fold_ensembles),
     }
     facts: dict[str, Any] = {
         "task": model.task,
@@ -277,6 +279,7 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
         least_squares=unpack_least_squares(arrays, features, ensemble, offset, scale),
         row_offset=_unpack_row_offset(arrays, features),
         learned=unpack_learned(arrays),
+        fold_ensembles=unpack_fold_ensembles(arrays, ensemble, uncut, offset, scale),
     )
     return model, _unpack_estimator(facts["estimator"])
 

@@ -23,6 +23,8 @@ __all__ = [
     "CATEGORIES",
     "CATEGORY_SETS",
     "CROSSES",
+    "FOLD_ENSEMBLES",
+    "FOLD_TREES",
     "LABELS",
     "LEARNED",
     "LEAST_SQUARES",
@@ -89,7 +91,19 @@ LEARNED = {
     "learned_start": "uint64",
     "learned_values": "float64",
 }
+FOLD_TREES = {
+    f"fold_{name}": dtype
+    for name, dtype in {
+        "tree_start": "uint64",
+        **{name: dtype.name for name, dtype in NODE_ARRAYS.items()},
+        **CATEGORY_SETS,
+        **LINEAR_LEAVES,
+        **VECTORS,
+    }.items()
+}
+FOLD_ENSEMBLES = {"fold_first": "uint64", "fold_base": "float64", **FOLD_TREES}
 OPTIONAL = {
+    **FOLD_ENSEMBLES,
     **NAMES,
     **MISSING_VALUES,
     **TEMPORAL_TYPES,

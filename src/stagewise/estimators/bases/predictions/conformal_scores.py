@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from stagewise.validation.parameters import nearest_name
 
 __all__ = [
     "check_conformal",
+    "check_fold_models",
     "conformity_of_classes",
     "conformity_of_numbers",
     "group_column",
@@ -78,6 +80,28 @@ def check_conformal(option: Conformal, name: str, *, of_classes: bool, of_forest
         raise InvalidParameterError(
             f"per_class=True cannot be combined with groups={option.groups!r}: a threshold is that "
             "of a class, or that of a group. Leave one of them out."
+        )
+
+
+def check_fold_models(params: Mapping[str, Any], name: str) -> None:
+    """Raise InvalidParameterError unless the models of folds can predict new rows.
+
+    Parameters
+    ----------
+    params : mapping
+        All parameters, checked.
+    name : str
+        The estimator's class, for messages.
+    """
+    reason = ""
+    if not isinstance(params.get("category_encoding", "sets"), str):
+        reason = "the target encodings of folds differ; set category_encoding='sets'"
+    elif not isinstance(params.get("init", "mean"), (str, tuple)):
+        reason = "the estimator of init is fitted anew in every fold; set init='mean'"
+    if reason:
+        raise InvalidParameterError(
+            f"conformal='cv+' of {name} keeps the trees of all folds, and {reason}, or "
+            "conformal='cv'."
         )
 
 

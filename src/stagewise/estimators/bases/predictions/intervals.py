@@ -14,6 +14,7 @@ from stagewise.conformal.intervals import Centres, intervals, nearest_levels
 from stagewise.errors import InvalidParameterError, ModelFormatError
 from stagewise.estimators.bases.predictions.conformal_scores import (
     check_conformal,
+    check_fold_models,
     conformity_of_numbers,
     group_column,
     group_keys,
@@ -55,6 +56,12 @@ class ConformalModel:
 
         def _fitted(self) -> Model: ...
 
+        def _match(self, model: Model, X: Any) -> Any: ...
+
+        def _score_values(
+            self, model: Model, values: Any, n_rounds: int | None = None
+        ) -> Matrix: ...
+
         def _score(self, X: Any, n_rounds: Any = None) -> Matrix: ...
 
         def _with_offset(
@@ -71,7 +78,7 @@ class ConformalModel:
         try:
             conformity = Conformity.of(model.learned)
             if conformity is not None:
-                conformity.check_model(model.features.n, model.classes)
+                conformity.check_model(model.features.n, model.classes, len(model.fold_ensembles))
         except ValueError as error:
             raise ModelFormatError(str(error)) from None
 
@@ -93,6 +100,8 @@ class ConformalModel:
         option = own.get("conformal")
         if option is None:
             return
+        if option.method == "cv+":
+            check_fold_models(params, name)
         forest = self._is_average
         check_conformal(option, name, of_classes=is_classifier(self), of_forest=forest)
         if option.method == "split" and arguments.groups is not None:
@@ -141,6 +150,8 @@ class ConformalModel:
         group = None if keys is None else keys[rows.rows]
         conformity = self._conformity_of(option, rows, group, column)
         self._set_learned(PREFIX, conformity.learned())
+        if option.method == "cv+":
+            self.model_ = replace(self.model_, fold_ensembles=fit.result.fold_ensembles)
         return {
             "method": conformity.method,
             "score": conformity.kind,
@@ -196,6 +207,7 @@ class ConformalModel:
         keys = group_keys(self, X, column)
         group = None if keys is None else keys[present]
         self._set_learned(PREFIX, self._conformity_of(option, rows, group, column).learned())
+        self.model_ = replace(self.model_, fold_ensembles=())
         return self
 
 
@@ -280,7 +292,14 @@ class IntervalPredictions(ConformalModel):
     ) -> list[Matrix]:
         """Return the scores of new rows by the model, or for CV+ by the model of each fold."""
         model = self._fitted()
-        return [self._with_offset(model, self._score(X), X, offset, exposure)]
+        if conformity.method != "cv+":
+            return [self._with_offset(model, self._score(X), X, offset, exposure)]
+        values = self._match(model, X)
+        scores = [
+            self._score_values(replace(model, ensemble=own), values) for own in model.fold_ensembles
+        ]
+        added = self._with_offset(model, np.zeros_like(scores[0]), X, offset, exposure)
+        return [score + added for score in scores]
 
     def _centres(
         self, conformity: Conformity, model: Model, score: Matrix, coverage: float

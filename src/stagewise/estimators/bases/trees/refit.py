@@ -97,6 +97,7 @@ def refit_estimator(
             ensemble=ensemble,
             train_loss=unit * np.array(losses),
             valid_loss=np.empty(0),
+            fold_ensembles=(),
             learned={n: a for n, a in model.learned.items() if n.startswith("loss.")},
         )
     )
