@@ -50,6 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--proba", action="store_true", help="also write the probability of every class"
     )
     parser.add_argument(
+        "--interval",
+        type=float,
+        metavar="COVERAGE",
+        help="also write the bounds of an interval with this coverage, such as 0.9, or which "
+        "classes are in the prediction set; the model needs train --conformal",
+    )
+    parser.add_argument(
         "--keep", nargs="+", default=[], metavar="COLUMN", help="columns to copy to the output"
     )
     parser.add_argument(
@@ -68,7 +75,8 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
         check_writable(Path(args.out), (".csv", *PARQUET))
     estimator = open_model(args.model, args.threads)
     dataset = open_tables(args.data, text_category_columns(estimator))
-    scorer = Scorer(estimator, tuple(args.keep), tuple(args.ignore), args.proba)
+    kept, ignored = tuple(args.keep), tuple(args.ignore)
+    scorer = Scorer(estimator, kept, ignored, args.proba, args.interval)
     scorer.check(dataset)
     progress = _Progress(screen, dataset)
     with merge_warnings():

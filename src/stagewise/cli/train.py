@@ -121,6 +121,10 @@ def _add_training_arguments(group: argparse._ArgumentGroup) -> None:
         metavar="NAME",
         help=metrics + "loss, decides when to stop; can be repeated",
     )
+    conformal = "keep conformity scores for predict --interval: cv, cv+, split, or oob of a forest"
+    add("--conformal", metavar="METHOD", help=conformal)
+    maps = "calibrate probabilities by rows that are not trained on: temperature, beta, isotonic "
+    add("--calibration", metavar="MAP", help=maps + "or auto")
     add("--seed", type=int, metavar="N", help="the random_state (default: 0)")
     add("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
 

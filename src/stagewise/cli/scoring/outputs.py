@@ -71,6 +71,8 @@ class Provenance:
         """Return the provenance of the predictions of a model file."""
         digest = hashlib.sha256(model.read_bytes()).hexdigest()
         options = {"keep": scorer.keep, "ignore": scorer.ignore, "proba": scorer.proba}
+        if scorer.interval is not None:
+            options["interval"] = scorer.interval
         return cls(scorer.estimator.fingerprint(), digest, options)
 
     def notes(self, dataset: Dataset) -> dict[str, str]:

@@ -10,7 +10,7 @@ from stagewise.cli.errors import InputError
 from stagewise.cli.files import pick
 from stagewise.cli.models import model_input
 from stagewise.datasets import Dataset
-from stagewise.estimators.bases.model_access import n_targets
+from stagewise.estimators.bases.model_access import has_conformity, n_targets
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,12 +32,15 @@ class Scorer:
         Columns that are not features, of a model without names.
     proba : bool
         Whether to output the probability of every class.
+    interval : float or None
+        The coverage of the interval, or the prediction set, of every row; None: none.
     """
 
     estimator: Any
     keep: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     proba: bool = False
+    interval: float | None = None
 
     def check(self, dataset: Dataset) -> None:
         """Raise, before any row is read, if columns are missing or have the wrong type."""
@@ -52,10 +55,31 @@ class Scorer:
             )
         if self.proba and self.estimator.model_.class_targets is not None:
             raise InputError("--proba needs one target, and this model has several; leave it out.")
+        self._check_interval()
         clash = [name for name in self._prediction_columns() if name in self.keep]
         if clash:
             raise InputError(
                 f"--keep: {clash[0]!r} is the name of an output column; rename the column."
+            )
+
+    def _check_interval(self) -> None:
+        """Raise unless the model has intervals, or prediction sets, of the coverage."""
+        if self.interval is None:
+            return
+        if not hasattr(self.estimator, "conformalize"):
+            raise InputError(
+                f"--interval needs gradient boosting or a forest; this model is a "
+                f"{type(self.estimator).__name__}."
+            )
+        if not 0 < self.interval < 1:
+            raise InputError(
+                f"--interval must be a number above 0 and below 1, such as 0.9; got "
+                f"{self.interval:g}."
+            )
+        if not has_conformity(self.estimator):
+            raise InputError(
+                "--interval needs a model with conformity scores; train it with --conformal cv, "
+                "or split, or oob for a forest."
             )
 
     def columns(self, dataset: Dataset) -> list[str]:
@@ -83,14 +107,28 @@ class Scorer:
     def _prediction_columns(self) -> list[str]:
         model = self.estimator.model_
         if self.proba:
-            return ["prediction", *(f"proba_{label}" for label in model.classes.tolist())]
-        if model.classes is not None or n_targets(self.estimator) == 1:
-            return ["prediction"]
-        names = model.targets or range(n_targets(self.estimator))
-        return [f"prediction_{name}" for name in names]
+            first = ["prediction", *(f"proba_{label}" for label in model.classes.tolist())]
+        elif model.classes is not None or n_targets(self.estimator) == 1:
+            first = ["prediction"]
+        else:
+            names = model.targets or range(n_targets(self.estimator))
+            first = [f"prediction_{name}" for name in names]
+        if self.interval is None:
+            return first
+        if model.classes is None:
+            return [*first, "lower", "upper"]
+        return [*first, *(f"in_set_{label}" for label in model.classes.tolist())]
 
     def _predict(self, features: Any) -> list[Any]:
-        """Return the columns of predictions, and probabilities if requested."""
+        """Return the columns of predictions, and probabilities and intervals if requested."""
+        first = self._point_predictions(features)
+        if self.interval is None:
+            return first
+        if self.estimator.model_.classes is None:
+            return [*first, *self.estimator.predict_interval(features, coverage=self.interval).T]
+        return [*first, *self.estimator.predict_set(features, coverage=self.interval).T]
+
+    def _point_predictions(self, features: Any) -> list[Any]:
         if not self.proba:
             y_pred = self.estimator.predict(features)
             return [y_pred] if y_pred.ndim == 1 else list(y_pred.T)

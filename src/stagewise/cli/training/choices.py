@@ -30,6 +30,8 @@ def make_estimator(task: str, args: argparse.Namespace, screen: Screen) -> Any:
     given = {
         "early_stopping": ("--early-stopping", args.early_stopping or None),
         "eval_metric": ("--eval-metric", _metrics(args.eval_metric)),
+        "conformal": ("--conformal", args.conformal),
+        "calibration": ("--calibration", args.calibration),
         "quality": ("--quality", args.quality),
         "time_limit": ("--time-limit", args.time_limit),
         "random_state": ("--seed", args.seed),

@@ -15,6 +15,7 @@ from stagewise.training.reading.target_reader import Target
 __all__ = [
     "fit_loss",
     "fit_spec",
+    "has_conformity",
     "is_average",
     "n_targets",
     "predict_scores",
@@ -40,6 +41,12 @@ def n_targets(estimator: Any) -> int:
     if classes is not None:
         return len(classes)
     return 1 if is_median else int(estimator.model_.ensemble.n_outputs)
+
+
+def has_conformity(estimator: Any) -> bool:
+    """Return whether the model of an estimator has conformity scores."""
+    learned = getattr(estimator.model_, "learned", {})
+    return any(name.startswith("conformity.") for name in learned)
 
 
 def read_rows(estimator: Any, X: Any) -> Any:
