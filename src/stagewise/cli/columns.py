@@ -29,6 +29,7 @@ __all__ = [
     "feature_table",
     "labels",
     "numbers",
+    "ranking",
     "text_columns",
     "unsupported_columns",
     "unsupported_columns_error",
@@ -46,6 +47,7 @@ class Roles:
     categorical: tuple[str, ...] = ()
     offset: str | None = None
     exposure: str | None = None
+    query: str | None = None
 
     @property
     def offsets(self) -> dict[str, str]:
@@ -58,6 +60,11 @@ class Roles:
         pick(table, self.target, option="--target", path=path)
         if self.weight is not None:
             pick(table, self.weight, option="--weight", path=path)
+        if self.query is not None:
+            pick(table, self.query, option="--qid", path=path)
+            others = (self.target, self.weight, self.offset, *self.ignore, *self.categorical)
+            if self.query in others:
+                raise InputError(f"--qid: {self.query!r} has another role; name another column.")
         for name in self.ignore:
             pick(table, name, option="--ignore", path=path)
         for name in self.categorical:
@@ -81,8 +88,8 @@ class Roles:
             raise InputError(f"{self.target!r} is the target and cannot be ignored.")
 
     def features(self, table: pa.Table) -> pa.Table:
-        """Return the table without target, weight and ignored columns."""
-        left_out = {self.target, self.weight, *self.ignore}
+        """Return the table without target, weight, query and ignored columns."""
+        left_out = {self.target, self.weight, self.query, *self.ignore}
         return table.select([name for name in table.column_names if name not in left_out])
 
 
@@ -193,6 +200,25 @@ def labels(table: pa.Table, name: str) -> npt.NDArray[Any]:
         f"The target {name!r} has {_plain(kind)}, which cannot be class labels; "
         "convert it to text or whole numbers."
     )
+
+
+def ranking(table: pa.Table, target: str, query: str) -> npt.NDArray[Any]:
+    """Return the relevance of rows with their queries, without missing values."""
+    from pyarrow import types
+
+    from stagewise.data import ranking_target
+
+    column = _complete(table, query, "query")
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kind = column.type
+    if not (_is_text(kind) or types.is_integer(kind) or types.is_floating(kind)):
+        raise InputError(
+            f"The query {query!r} must be numbers or text, but has {_plain(kind)}; name another "
+            "column, or convert it."
+        )
+    names = np.asarray(column.to_pylist(), np.str_) if _is_text(kind) else column.to_numpy()
+    return ranking_target(numbers(table, target, "target"), qid=names)
 
 
 def drop_unlabelled(table: pa.Table, name: str) -> pa.Table:

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.cli.columns import drop_unlabelled, labels, numbers
+from stagewise.cli.columns import drop_unlabelled, labels, numbers, ranking
 from stagewise.cli.errors import InputError
 from stagewise.cli.files import pick, read_file
 from stagewise.cli.models import (
     add_input_arguments,
     model_input,
     open_model,
+    saved_query_name,
     saved_target_name,
     text_category_columns,
 )
@@ -58,6 +59,8 @@ def add_evaluation_arguments(parser: argparse.ArgumentParser) -> None:
         "--target", metavar="COLUMN", help="the target column (default: as in training)"
     )
     parser.add_argument("--weight", metavar="COLUMN", help="column with sample weights")
+    queries = "the query column of a ranker (default: as in training)"
+    parser.add_argument("--qid", metavar="COLUMN", help=queries)
     parser.add_argument(
         "--drop-unlabelled", action="store_true", help="leave out rows with a missing target"
     )
@@ -75,7 +78,10 @@ def read_evaluation_data(args: argparse.Namespace) -> EvaluationData:
     target = args.target or saved_target_name(args.model)
     if target is None:
         raise InputError("The model has no name of its target; name the column with --target.")
+    query = _query_name(estimator, args)
     table = read_file(args.data, text_category_columns(estimator))
+    if query is not None:
+        pick(table, query, option="--qid", path=args.data)
     pick(table, target, option="--target", path=args.data)
     if args.drop_unlabelled:
         table = drop_unlabelled(table, target)
@@ -84,15 +90,33 @@ def read_evaluation_data(args: argparse.Namespace) -> EvaluationData:
         pick(table, args.weight, option="--weight", path=args.data)
         weight = numbers(table, args.weight, "weight")
     features = model_input(
-        estimator, table, args.data, besides={target, args.weight, *args.ignore} - {None}
+        estimator, table, args.data, besides={target, query, args.weight, *args.ignore} - {None}
     )
     return EvaluationData(
-        estimator, features, target_values(estimator, table, target), weight, target
+        estimator, features, target_values(estimator, table, target, query), weight, target
     )
 
 
-def target_values(estimator: Any, table: Any, target: str) -> npt.NDArray[Any]:
-    """Return the target column as numbers or labels, depending on the task."""
+def _query_name(estimator: Any, args: argparse.Namespace) -> str | None:
+    """Return the query column of a ranker; None: the model is no ranker."""
+    if estimator.model_.task != "ranking":
+        if args.qid is not None:
+            raise InputError(
+                f"--qid is for rankers, and the model is a {type(estimator).__name__}."
+            )
+        return None
+    query: str | None = args.qid or saved_query_name(args.model)
+    if query is None:
+        raise InputError("The model has no name of its queries; name the column with --qid.")
+    return query
+
+
+def target_values(
+    estimator: Any, table: Any, target: str, query: str | None = None
+) -> npt.NDArray[Any]:
+    """Return the target column as numbers or labels, or with queries, depending on the task."""
+    if query is not None:
+        return ranking(table, target, query)
     if estimator.model_.task == "regression":
         return numbers(table, target, "target")
     return labels(table, target)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -29,18 +29,23 @@ class Method:
         The names of its estimators; None: it does not support the task.
     parameters : mapping of str
         Parameters that it sets unless the user does.
+    ranking : str or None
+        The name of its estimator of rankings.
     """
 
     description: str
     regression: str | None
     classification: str | None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    ranking: str | None = None
 
     def estimator(self, task: str, name: str) -> type:
         """Return the class for a task."""
         import stagewise
 
-        chosen = self.regression if task == "regression" else self.classification
+        chosen: str | None = getattr(self, task)
+        if chosen is None and task == "ranking":
+            raise InputError(f"--method {name} does not rank; use --method boosting.")
         if chosen is None:
             own = "classification" if self.regression is None else "regression"
             fitting = [
@@ -60,7 +65,9 @@ def _both(description: str, name: str, parameters: Mapping[str, Any] | None = No
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
-        "boosting": _both("gradient boosting", "GradientBoosting"),
+        "boosting": replace(
+            _both("gradient boosting", "GradientBoosting"), ranking="GradientBoostingRanker"
+        ),
         "auto": _both("a weighted sum of several configurations of boosting", "Auto"),
         "tree": _both("a single decision tree", "DecisionTree"),
         "forest": _both("a random forest", "RandomForest"),

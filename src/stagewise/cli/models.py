@@ -36,6 +36,7 @@ __all__ = [
     "names_of",
     "open_model",
     "save_model",
+    "saved_query_name",
     "saved_target_name",
     "text_category_columns",
 ]
@@ -55,12 +56,13 @@ def open_model(path: Path, threads: int | None = None) -> Any:
     return estimator
 
 
-def save_model(estimator: Any, path: Path, target: str) -> None:
-    """Save an estimator with the name of its target column."""
+def save_model(estimator: Any, path: Path, target: str, query: str | None = None) -> None:
+    """Save an estimator with the names of its target column and of its query column."""
     # The verbosity of the training is not part of the model.
     if has_parameter(type(estimator), "verbose"):
         estimator.set_params(verbose=0)
-    estimator.save(path, notes={"target": target})
+    queries = {} if query is None else {"query": query}
+    estimator.save(path, notes={"target": target, **queries})
 
 
 def saved_target_name(path: Path) -> str | None:
@@ -68,6 +70,13 @@ def saved_target_name(path: Path) -> str | None:
     _, notes = read_model(path)
     target = notes.get("target")
     return target if isinstance(target, str) else None
+
+
+def saved_query_name(path: Path) -> str | None:
+    """Return the name of the query column of a saved ranker; None if it has none."""
+    _, notes = read_model(path)
+    query = notes.get("query")
+    return query if isinstance(query, str) else None
 
 
 def names_of(estimator: Any) -> list[str]:

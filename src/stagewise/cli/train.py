@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the model file (default: name of DATA, .stgw; of several files model.stgw)",
     )
-    tasks = ("regression", "classification")
+    tasks = ("regression", "classification", "ranking")
     add("--task", choices=tasks, help="the task (default: guessed from the target)")
     _add_column_arguments(parser.add_argument_group("columns"))
     _add_training_arguments(parser.add_argument_group("training"))
@@ -73,6 +73,8 @@ def _add_column_arguments(group: argparse._ArgumentGroup) -> None:
     )
     add("--exposure", metavar="COLUMN", help=f"{exposure} (--set loss=poisson, gamma or tweedie)")
     add("--offset", metavar="COLUMN", help="column with scores that are added; it is no feature")
+    queries = "column with the query of each row, for a ranking by --target; it is no feature"
+    add("--qid", metavar="COLUMN", help=queries)
     add("--ignore", **several, help="columns to leave out")
     add(
         "--categorical",
@@ -154,7 +156,7 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     check_writable(path)
     categorical = tuple(name for word in args.categorical for name in word.split(","))
     columns = args.target, args.weight, tuple(args.ignore), categorical
-    roles = Roles(*columns, args.offset, args.exposure)
+    roles = Roles(*columns, args.offset, args.exposure, args.qid)
     with _open_rows(roles, args, screen) as rows:
         guess = _task(rows, args, screen)
         # Parameters are checked before the data is converted.
@@ -175,7 +177,7 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
         estimator = rows.fit(estimator)
         seconds = perf_counter() - start
         _warn_of_identifiers(estimator, rows, names, screen)
-        save_model(estimator, path, args.target)
+        save_model(estimator, path, args.target, args.qid)
         scores = rows.scores(estimator)
         result = {
             "model": str(path),
@@ -229,6 +231,7 @@ def _refuse_combinations(args: argparse.Namespace) -> None:
     """Raise if options cannot be combined, before any file is read."""
     if args.hold_out is not None:
         _check_hold_out(args)
+    _check_queries(args)
     for option in ("offset", "exposure"):
         if getattr(args, option) is None:
             continue
@@ -256,6 +259,25 @@ def _refuse_combinations(args: argparse.Namespace) -> None:
     ):
         if value is not None:
             raise InputError(f"{option} cannot be combined with --cluster: {reason}; leave it out.")
+
+
+def _check_queries(args: argparse.Namespace) -> None:
+    """Raise unless a ranking has queries, and they are those of a table in memory."""
+    if args.task == "ranking" and args.qid is None:
+        raise InputError("--task ranking needs the query of each row: name its column with --qid.")
+    if args.qid is None:
+        return
+    if args.task not in (None, "ranking"):
+        raise InputError(
+            f"--qid is for --task ranking, and the task is {args.task}; leave one out."
+        )
+    if _is_dataset(args):
+        raise InputError(
+            "--qid is for one file in memory, not for rows that are read in batches: a query may "
+            "not be divided. Leave out --memory-limit, --cache, --checkpoint and --cluster."
+        )
+    if args.exposure is not None:
+        raise InputError("--exposure is for losses with a log link, not for --qid; leave it out.")
 
 
 def _check_exposure(estimator: Any, roles: Roles) -> None:
@@ -292,6 +314,8 @@ def _default_model(data: Sequence[str]) -> Path:
 def _task(rows: TrainingRows, args: argparse.Namespace, screen: Screen) -> Guess:
     if args.task:
         return Guess(args.task, "--task was given")
+    if args.qid is not None:
+        return Guess("ranking", "--qid was given")
     if args.exposure is not None:
         return Guess("regression", "--exposure was given")
     guess = rows.guess_task()

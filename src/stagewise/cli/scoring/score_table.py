@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from stagewise.cli.errors import InputError
 from stagewise.cli.screen import Screen
-from stagewise.inspection import ConfusionMatrix, Predictions, Score, Scores
+from stagewise.inspection import ConfusionMatrix, Predictions, QueryScores, Score, Scores
 from stagewise.inspection.quality.predictions import deviance_power, offsets_of
+from stagewise.inspection.quality.query_scores import is_ranker, read_ranking
 
 __all__ = ["ScoreTable"]
 
@@ -51,6 +52,8 @@ class ScoreTable:
         features: Any,
     ) -> ScoreTable:
         """Score the predictions of an estimator; errors about y name the target column."""
+        if is_ranker(estimator):
+            return cls.of_queries(estimator, y, y_pred, target, weight)
         numeric = estimator.model_.task == "regression"
         classes = None if numeric else estimator.classes_
         facts: dict[str, Any] = {
@@ -63,6 +66,23 @@ class ScoreTable:
             raise InputError(f"With {target!r} as y: {error}") from None
 
     @classmethod
+    def of_queries(
+        cls,
+        estimator: Any,
+        y: npt.NDArray[Any],
+        score: npt.NDArray[np.float64],
+        target: str,
+        weight: npt.NDArray[np.float64] | None,
+    ) -> ScoreTable:
+        """Score the predictions of a ranker; the baseline is a random order."""
+        try:
+            known, names, own = read_ranking(estimator, y, weight, len(score))
+            found = QueryScores.of_arrays(known, names, score, own, n_resamples=0)
+        except ValueError as error:
+            raise InputError(f"With {target!r} as y: {error}") from None
+        return cls(found.scores.scores, [])
+
+    @classmethod
     def of_rows(
         cls,
         estimator: Any,
@@ -72,7 +92,7 @@ class ScoreTable:
         weight: npt.NDArray[np.float64] | None,
     ) -> ScoreTable:
         """Predict rows and score the predictions."""
-        numeric = estimator.model_.task == "regression"
+        numeric = estimator.model_.task != "classification"
         y_pred = estimator.predict(features) if numeric else estimator.predict_proba(features)
         return cls.of_arrays(estimator, y, y_pred, target, weight, features)
 
@@ -85,11 +105,13 @@ class ScoreTable:
         return {score.name: score.baseline for score in self.scores}
 
     def show(self, title: str, screen: Screen) -> None:
-        """Print the scores and those of the best constant prediction."""
+        """Print the scores and their baselines."""
+        of_queries = any(score.name == "ndcg" for score in self.scores)
+        baseline = "random order" if of_queries else "best constant"
         screen.table(
             title,
             [
-                {"score": score.label, "value": score.value, "best constant": score.baseline}
+                {"score": score.label, "value": score.value, baseline: score.baseline}
                 for score in self.scores
             ],
         )

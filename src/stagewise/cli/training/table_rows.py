@@ -17,6 +17,7 @@ from stagewise.cli.columns import (
     feature_table,
     labels,
     numbers,
+    ranking,
     text_columns,
 )
 from stagewise.cli.errors import InputError
@@ -126,7 +127,7 @@ class TableRows:
         return self._training_row_scores(estimator)
 
     def _score_data(self, estimator: Any, data: _Data, kind: str, where: str) -> HeldOutScores:
-        known = target_values(estimator, data.table, self.roles.target)
+        known = target_values(estimator, data.table, self.roles.target, self.roles.query)
         rows = estimator, data.features, known, self.roles.target, data.weight
         return HeldOutScores(kind, where, ScoreTable.of_rows(*rows), len(known), len(known))
 
@@ -150,7 +151,8 @@ class TableRows:
             if not known.any():
                 continue
             held = data.take(known)
-            y, target = target_values(estimator, held.table, self.roles.target), self.roles.target
+            target = self.roles.target
+            y = target_values(estimator, held.table, target, self.roles.query)
             rows = held.weight, held.features
             table = ScoreTable.of_arrays(estimator, y, y_pred[known], target, *rows)
             n = int(known.sum())
@@ -178,6 +180,9 @@ class TableRows:
         self, table: pa.Table
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None]:
         target, weight = self.roles.target, self.roles.weight
+        if self.roles.query is not None:
+            y = ranking(table, target, self.roles.query)
+            return y, None if weight is None else numbers(table, weight, "weight")
         y = (
             numbers(table, target, "target")
             if self._task == "regression"
@@ -187,7 +192,10 @@ class TableRows:
 
 
 def _draw_rows(y: npt.NDArray[Any], fraction: float, seed: int, task: str) -> npt.NDArray[np.bool_]:
-    """Return which rows are held out: a random fraction, of each class if there are classes."""
+    """Return which rows are held out: a random fraction, of each class or of the queries."""
+    if task == "ranking":
+        queries, codes = np.unique(y["qid"], return_inverse=True)
+        return _draw_rows(queries, fraction, seed, "queries")[codes]
     order = np.random.default_rng(seed).permutation(len(y))
     groups = [order]
     if task == "classification":
@@ -197,7 +205,9 @@ def _draw_rows(y: npt.NDArray[Any], fraction: float, seed: int, task: str) -> np
     for group in groups:
         held[group[: int(fraction * len(group))]] = True
     if not held.any():
+        what = "query" if task == "queries" else "row"
         raise InputError(
-            f"--hold-out {fraction:g} of {amount(len(y), 'row')} is no row; hold out more."
+            f"--hold-out {fraction:g} of {len(y):,} {'queries' if task == 'queries' else 'rows'} "
+            f"is no {what}; hold out more."
         )
     return held
