@@ -196,7 +196,9 @@ $(WHEEL): $(PACKAGING)/.ready $(PACKAGE) $(NATIVE) $(shell find src -type f ! -p
 # SANITIZE=thread runs ThreadSanitizer instead.
 SANITIZE  ?= address;undefined
 SAN_DIR   := build/sanitize-$(subst ;,-,$(SANITIZE))
-SAN_TESTS ?= -m native
+# ThreadSanitizer runs the tests of the core alone: others import libraries with OpenMP run-time
+# libraries that are not instrumented, which ends the process.
+SAN_TESTS ?= -m native $(if $(findstring thread,$(SANITIZE)),tests/native)
 CXX       ?= g++
 # The interpreter is not instrumented, so the run-time library must be loaded before it.
 SAN_LIBS   = $(foreach l,$(if $(findstring thread,$(SANITIZE)),libtsan.so,libasan.so libubsan.so),$(shell $(CXX) -print-file-name=$(l)))

@@ -79,3 +79,29 @@ def test_a_shared_text_has_the_default_of_the_class():
     assert 'subsample : float or "auto", default=1.0' in inspect.getdoc(
         stagewise.AdaBoostClassifier
     )
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_the_class_and_its_constructor_have_one_signature(kind):
+    """`help` prints the signature twice, as of every class with a constructor: both are needed.
+
+    pydoc prints that of the class and, in the list of methods, that of `__init__`, and it hides no
+    special method. A short `__init__.__signature__` would need a `__signature__` of the class for
+    `inspect.signature(cls)`; subclasses would inherit it, so that the signature of a subclass with
+    a constructor of its own would be wrong. scikit-learn's `get_params`, and programs that derive
+    from our classes, read the signature of `__init__`.
+    """
+    of_class = list(inspect.signature(kind).parameters.values())
+    of_init = list(inspect.signature(kind.__init__).parameters.values())
+    assert of_init[1:] == of_class
+    assert set(kind._get_param_names()) == {parameter.name for parameter in of_class}
+    assert inspect.getdoc(kind.__init__) in (None, inspect.getdoc(object.__init__))
+
+
+def test_a_subclass_with_its_own_constructor_has_its_own_signature():
+    class Small(stagewise.GradientBoostingRegressor):
+        def __init__(self, n_estimators=10):
+            super().__init__(n_estimators=n_estimators)
+
+    assert list(inspect.signature(Small).parameters) == ["n_estimators"]
+    assert Small().get_params() == {"n_estimators": 10}

@@ -17,7 +17,7 @@ class InvalidParameterError(ValueError):
 
 
 class ColumnWarning(UserWarning):
-    """A categorical column is probably an identifier of the rows, or dates as text."""
+    """A column is probably something else: an identifier, dates as text, or the exposure."""
 
 
 class UnknownCategoryWarning(UserWarning):

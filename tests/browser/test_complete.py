@@ -38,6 +38,15 @@ def test_everything_is_drawn_before_the_load_event(page, tmp_path, name):
     assert found["nodes"] > 2
 
 
+def test_a_notebook_shows_the_whole_page_in_a_frame(page):
+    model, X, y, _ = report_of("number")
+    page.set_content(model.report(X, y)._repr_html_())
+    frame = page.frames[1]
+    frame.wait_for_selector("html[data-ready=true]", timeout=20_000, state="attached")
+    assert frame.evaluate("document.querySelectorAll('main > section').length") == 10
+    assert frame.evaluate("document.querySelectorAll('figure svg').length") > 8
+
+
 def test_a_plain_headless_browser_has_the_whole_page(browser, tmp_path):
     model, X, y, _ = report_of("three classes")
     path = model.report(X, y, tmp_path / "r.html")

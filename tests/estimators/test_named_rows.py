@@ -162,3 +162,51 @@ def test_other_keys_are_ignored_and_a_misspelt_key_is_an_error() -> None:
             misspelt = {wrong if key == name else key: value for key, value in row.items()}
             with pytest.raises(ValueError, match=rf"(?s){name}.*{wrong}|{wrong}.*{name}"):
                 model.predict(misspelt)
+
+
+# ---- a row of a pandas frame --------------------------------------------------------------------
+
+
+def test_a_row_of_a_pandas_frame_is_one_row_by_name():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=100), "b": rng.normal(size=100)})
+    X["c"] = pd.Categorical(rng.choice(["u", "v"], 100))
+    y = (X["a"] > 0).astype(int)
+    model = GradientBoostingClassifier(n_estimators=10).fit(X, y)
+    row = X.iloc[3]
+    for method in ("predict", "predict_proba", "decision_function", "apply"):
+        found, expected = (getattr(model, method)(rows) for rows in (row, X.iloc[[3]]))
+        assert (found == expected).all()
+    shuffled = row[["c", "b", "a"]]
+    shuffled["other"] = 3
+    assert (model.predict_proba(shuffled) == model.predict_proba(X.iloc[[3]])).all()
+    numbers = GradientBoostingRegressor(n_estimators=10).fit(X[["a", "b"]], X["a"])
+    assert numbers.predict(X[["a", "b"]].iloc[3]) == numbers.predict(X[["a", "b"]].iloc[[3]])
+    with pytest.raises(ValueError, match=r"yet now missing:\n- a\n"):
+        model.predict(row.drop("a"))
+    with pytest.raises(ValueError, match="with the label 'b' twice"):
+        model.predict(pd.concat([row, row[["b"]]]))
+
+
+def test_a_column_of_a_pandas_frame_is_not_a_row():
+    X = pd.DataFrame({"a": np.arange(50.0)})
+    model = GradientBoostingRegressor(n_estimators=5).fit(X, X["a"])
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+        model.predict(X["a"])
+    unnamed = GradientBoostingRegressor(n_estimators=5).fit(X.to_numpy(), X["a"])
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+        unnamed.predict(X.iloc[0])
+
+
+def test_the_exposure_of_a_row_of_a_pandas_frame_is_read_from_it():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=100), "years": rng.integers(1, 5, 100)})
+    y = rng.poisson(X["years"])
+    model = GradientBoostingRegressor(n_estimators=5, loss="poisson").fit(X, y, exposure="years")
+    assert model.predict(X.iloc[3]) == model.predict(X.iloc[[3]])
+
+
+def test_bagging_predicts_a_row_of_a_pandas_frame():
+    X = pd.DataFrame({"a": np.arange(50.0), "b": np.arange(50.0) % 7})
+    model = BaggingRegressor(n_estimators=3).fit(X, X["a"])
+    assert model.predict(X.iloc[3]) == model.predict(X.iloc[[3]])

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import sklearn
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression as PlainRegression
 from sklearn.linear_model import PoissonRegressor
@@ -18,6 +19,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 import stagewise
 from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, StagewiseRegressor
 from stagewise.datasets import read_batches
+from stagewise.errors import ColumnWarning
 
 N = 400
 SMALL = {"n_estimators": 12, "min_samples_leaf": 10}
@@ -359,7 +361,8 @@ def changed(values: np.ndarray, value: float) -> np.ndarray:
         ({"exposure": changed(YEARS, -1.0)}, r"exposure must be positive.*-1\.0 at row 7"),
         ({"exposure": changed(YEARS, np.nan)}, r"exposure must be positive.*nan at row 7"),
         ({"exposure": changed(YEARS, np.inf)}, r"exposure must be positive and finite.*inf at"),
-        ({"exposure": YEARS[:-1]}, r"inconsistent numbers of samples"),
+        ({"exposure": YEARS[:-1]}, r"X has 400 rows, and exposure has 399 values"),
+        ({"offset": OFFSET[:-1]}, r"X has 400 rows, and offset has 399 values"),
         ({"exposure": np.column_stack([YEARS, YEARS])}, r"exposure has 2 columns"),
         ({"exposure": "ages"}, r"the column 'ages', which X does not have"),
         ({"exposure": "year"}, r"Did you mean 'years'"),
@@ -430,3 +433,61 @@ def test_other_models_have_no_such_argument(kind: Any) -> None:
 def test_a_table_without_a_column_besides_the_exposure_is_an_error(table):
     with pytest.raises(ValueError, match=r"X has no features: its only column 'years' is .*Add a"):
         counts().fit(table, Y, exposure="years")
+
+
+# ---- scikit-learn's cross-validation -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["exposure", "offset"])
+def test_scores_of_a_cross_validation_are_routed_or_read_from_a_column(name: str) -> None:
+    values = YEARS if name == "exposure" else np.log(YEARS)
+    expected = cross_val_score(counts(), FEATURES.assign(e=values), Y, params={name: "e"})
+    assert np.isfinite(expected).all()
+    with sklearn.config_context(enable_metadata_routing=True):
+        requests = {name: True}
+        model = counts().set_fit_request(**requests).set_score_request(**requests)
+        found = cross_val_score(model, FEATURES, Y, params={name: values})
+        search = GridSearchCV(model, {"max_depth": [1, 2]}).fit(FEATURES, Y, **{name: values})
+    assert (found == expected).all()
+    assert np.isfinite(search.best_score_)
+
+
+@pytest.mark.parametrize("name", ["exposure", "offset"])
+def test_a_score_without_the_exposure_of_the_fit_names_both_remedies(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name}='column of X'") as caught:
+        cross_val_score(counts(), FEATURES, Y, params={name: YEARS}, error_score="raise")
+    routed = f"set_fit_request({name}=True).set_score_request({name}=True)"
+    assert "sklearn.set_config(enable_metadata_routing=True)" in str(caught.value)
+    assert routed in str(caught.value)
+
+
+# ---- an exposure that is also a column of X ------------------------------------------------------
+
+OTHER_TABLES = {
+    "polars": pl.from_pandas(X),
+    "columns": {name: X[name].tolist() for name in X},
+    "rows": X.to_dict("records"),
+}
+
+
+@pytest.mark.parametrize("table", [X, *OTHER_TABLES.values()], ids=["pandas", *OTHER_TABLES])
+def test_an_exposure_that_is_also_a_column_causes_a_warning(table: Any) -> None:
+    words = r"exposure is X column 'years', which is also a feature.*Pass exposure='years'"
+    with pytest.warns(ColumnWarning, match=words):
+        counts().fit(table, Y, exposure=YEARS)
+
+
+def test_an_offset_that_is_a_column_or_its_logarithm_causes_a_warning() -> None:
+    with pytest.warns(ColumnWarning, match=r"offset is the logarithm of .*Pass exposure='years'"):
+        counts().fit(X, Y, offset=np.log(YEARS))
+    with pytest.warns(ColumnWarning, match=r"offset is X column 'years'.*Pass offset='years'"):
+        counts().fit(X, Y, offset=X["years"])
+    with pytest.warns(ColumnWarning, match=r"exposure is X column 2, .* Leave the column out of X"):
+        counts().fit(X.to_numpy(), Y, exposure=YEARS)
+
+
+def test_other_exposures_cause_no_warning() -> None:
+    ones = X.assign(years=1.0)
+    nearly = np.where(np.arange(N) == 201, 0.5, YEARS)
+    for table, exposure in ((ones, np.ones(N)), (X, nearly), (FEATURES, YEARS), (X, "years")):
+        counts(n_estimators=2).fit(table, Y, exposure=exposure)  # warnings are errors in tests

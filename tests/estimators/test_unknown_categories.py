@@ -52,6 +52,19 @@ def test_unknown_categories_of_validation_rows_are_counted_without_a_warning(rul
     assert model.fit_report_["unknown_category_counts"] == {"city": cities(table).count("rom")}
 
 
+@pytest.mark.parametrize("given", ["X_val", "eval_set"])
+def test_many_unknown_categories_of_evaluation_rows_cause_a_warning(given, table):
+    X = frame(table)
+    other = X.assign(city=[str(city).upper() for city in X["city"]])
+    rows = (other, table.number[::-1])
+    held = {"X_val": rows[0], "y_val": rows[1]} if given == "X_val" else {"eval_set": [rows]}
+    with pytest.warns(UnknownCategoryWarning, match=r"In evaluation rows, X column 'city' has unk"):
+        quick(GradientBoostingRegressor).fit(X, table.number, **held)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        quick(GradientBoostingRegressor, handle_unknown="prior").fit(X, table.number, **held)
+
+
 def test_unknown_categories_of_validation_rows_are_refused_with_error(table):
     model = quick(GradientBoostingRegressor, handle_unknown="error")
     held = {"X_val": unknown(table), "y_val": table.number}

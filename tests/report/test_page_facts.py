@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import warnings
@@ -241,6 +242,21 @@ def test_invalid_reports_are_errors(tmp_path, monkeypatch, change, words):
     with pytest.raises((ValueError, TypeError, OSError), match=words):
         model.report(given.pop("X"), given.pop("y"), given.pop("path"), **given)
     assert not list(tmp_path.iterdir())
+
+
+def test_without_a_path_the_page_is_an_object_that_a_notebook_shows(tmp_path):
+    model, X, y, weight = report_of("number")
+    path = model.report(X, y, tmp_path / "r.html", sample_weight=weight)
+    page = model.report(X, y, sample_weight=weight)
+    assert page.html == path.read_text()
+    assert page.save(tmp_path / "again.html").read_bytes() == path.read_bytes()
+    assert len(repr(page)) < 100
+    shown = page._repr_html_()
+    assert shown.startswith("<iframe srcdoc=")
+    text = shown.split('srcdoc="')[1].split('"')[0]  # nothing ends the attribute early
+    assert html.unescape(text) == page.html
+    with pytest.raises(ValueError, match="path must be a file name; got None"):
+        page.save(None)
 
 
 def test_labels_that_the_model_does_not_have_are_an_error(tmp_path):

@@ -178,8 +178,10 @@ def test_dates_and_integers_of_nanoseconds_are_the_same() -> None:
     stamps = pd.to_datetime(["2020-01-01", "2020-01-02", "2020-01-03"])
     features = learned(pd.DataFrame({"t": stamps}))
     integers = pd.DataFrame({"t": stamps.as_unit("ns").astype("int64")})
-    assert matched(features, integers) == matched(features, pd.DataFrame({"t": stamps}))
-    assert matched(features, integers) == [[0], [1], [2]]
+    assert matched(features, pd.DataFrame({"t": stamps})) == [[0], [1], [2]]
+    assert matched(learned(integers), integers) == [[0], [1], [2]]
+    with pytest.raises(ValueError, match="X column 't' holds the number 1577836800000000000 at"):
+        matched(features, integers)
 
 
 @given(st.lists(INT64, min_size=1), st.lists(INT64))

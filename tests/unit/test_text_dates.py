@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from stagewise import GradientBoostingRegressor, parse_dates
 from stagewise.cli.files import read_file
 from stagewise.data.reading.text_dates import parse_iso_date
+from stagewise.errors import ColumnWarning
 
 TEXTS = [
     "2024-03-01",
@@ -133,3 +134,29 @@ def test_text_for_a_column_of_dates_is_refused_with_the_conversion() -> None:
     for rows in ({"day": "2024-03-01"}, pd.DataFrame({"day": ["2024-03-01"]})):
         with pytest.raises(ValueError, match=r"'day'.*type date when .* stagewise\.parse_dates"):
             model.predict(rows)
+
+
+# ---- columns that are nearly dates ---------------------------------------------------------------
+
+DAYS = [f"2024-03-{day:02}" for day in range(1, 31)]
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_column_of_dates_with_one_bad_cell_stays_text_with_a_warning(library: Any) -> None:
+    table = library({"day": [*DAYS[:5], "n/a", None, *DAYS[5:]], "a": list(range(32))})
+    words = r"X column 'day' stays text: it holds 'n/a' at row 5, which is no date .*\['day'\]"
+    with pytest.warns(ColumnWarning, match=words):
+        found = parse_dates(table)
+    assert found is table
+
+
+def test_the_warning_has_the_number_of_bad_cells() -> None:
+    table = pd.DataFrame({"day": [*DAYS, "31/12/2024", "soon"]})
+    with pytest.warns(ColumnWarning, match=r"'31/12/2024' at row 30 and 1 more rows, which is no"):
+        parse_dates(table)
+
+
+def test_a_column_with_few_dates_stays_text_without_a_warning() -> None:
+    for cells in ([*DAYS[:8], "a", "b"], ["a", *DAYS[:8]], ["a", "b"]):
+        table = pd.DataFrame({"day": cells})
+        assert parse_dates(table) is table  # warnings are errors in tests

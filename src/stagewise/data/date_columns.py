@@ -10,9 +10,13 @@ import numpy as np
 
 from stagewise.data.reading.frame import Frame, open_frame
 from stagewise.data.reading.text_dates import parse_iso_date
-from stagewise.validation.messages import column_label, short_repr
+from stagewise.errors import ColumnWarning
+from stagewise.validation.messages import column_label, short_repr, warn_caller
 
 __all__ = ["parse_dates"]
+
+MOSTLY = 0.9
+"""The share of dates among the cells of a column from which the others are probably mistakes."""
 
 
 def parse_dates(X: Any, columns: Sequence[str] | None = None) -> Any:
@@ -28,7 +32,8 @@ def parse_dates(X: Any, columns: Sequence[str] | None = None) -> Any:
         Of pandas, polars, pyarrow or another library that narwhals supports. It is not changed.
     columns : list of str or None, default=None
         The columns to convert; a cell that is no such date is an error. None: all columns of text
-        that hold only such dates.
+        that hold only such dates; a column in which few cells are no dates stays text, with a
+        warning.
 
     Returns
     -------
@@ -67,9 +72,13 @@ def parse_dates(X: Any, columns: Sequence[str] | None = None) -> Any:
 
 
 def _read_dates(frame: Frame, place: int, *, strict: bool) -> Any:
-    """Return a column as datetimes; None, or ValueError if it is strict, if a cell is no date."""
+    """Return a column as datetimes; None, or ValueError if it is strict, if a cell is no date.
+
+    A column in which nearly all cells are dates causes a warning.
+    """
     cells = frame.frame.get_column(frame.labels[place]).to_list()
     known: dict[Any, int | None] = {}
+    wrong: list[int] = []
     found = np.full(len(cells), np.datetime64("NaT"), dtype="datetime64[ns]")
     for row, cell in enumerate(cells):
         if cell is None or cell != cell:
@@ -79,14 +88,35 @@ def _read_dates(frame: Frame, place: int, *, strict: bool) -> Any:
         date = known[cell]
         if date is None:
             if not strict:
-                return None
+                wrong.append(row)
+                if len(wrong) > len(cells) * (1 - MOSTLY):  # before all cells are parsed
+                    return None
+                continue
             raise ValueError(
                 f"{column_label(frame.names, place)} holds {short_repr(cell)} at row {row}, which "
                 "is no date such as 2024-03-01 or 2024-03-01 14:05:00. Convert the column by its "
                 "own format, for instance with pandas.to_datetime(..., format=...)."
             )
         found[row] = np.datetime64(date, "ns")
+    n_dates = int(np.count_nonzero(~np.isnat(found)))
+    if wrong:
+        if n_dates >= MOSTLY * (n_dates + len(wrong)):
+            _warn_of_text(frame, place, wrong, cells)
+        return None
     return found if known else None
+
+
+def _warn_of_text(frame: Frame, place: int, wrong: list[int], cells: list[Any]) -> None:
+    """Warn that few cells, which are no dates, keep a column as text."""
+    name = frame.names[place] if frame.names is not None else str(frame.labels[place])
+    others = f" and {len(wrong) - 1} more rows" if len(wrong) > 1 else ""
+    warn_caller(
+        f"{column_label(frame.names, place)} stays text: it holds {short_repr(cells[wrong[0]])} at "
+        f"row {wrong[0]}{others}, which is no date such as 2024-03-01, and dates elsewhere. "
+        "Correct these cells or replace them by None, and convert again; "
+        f"parse_dates(X, [{name!r}]) makes such a cell an error.",
+        ColumnWarning,
+    )
 
 
 def _series(frame: Frame, place: int, dates: Any) -> nw.Series[Any]:

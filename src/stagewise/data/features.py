@@ -25,12 +25,14 @@ from stagewise.data.feature import Feature
 from stagewise.data.few_rows import FewRows
 from stagewise.data.reading.column import Array, is_wide
 from stagewise.data.reading.column_names import refuse_missing_names
+from stagewise.data.reading.datetimes import TemporalType
 from stagewise.data.reading.frame import Frame, open_frame
 from stagewise.data.reading.missing_values import ONLY_NAN, MissingValues
 from stagewise.data.reading.records import open_records, refuse_records
 from stagewise.data.reading.sparse import SparseCells
 from stagewise.data.reading.table import Table, read_array, read_frame, read_records
 from stagewise.data.reading.wide_integers import learn_integer_cuts, ranks, round_up_to_floats
+from stagewise.data.temporal_features import TEXT_CONVERSIONS, check_temporal_types
 from stagewise.validation.messages import column_label, warn_caller
 
 __all__ = ["Features", "check_width", "select_by_name", "warn_of_names"]
@@ -73,7 +75,8 @@ class Features(Sequence[Feature]):
         )
         self._replaced = any(feature.kind != "real" for feature in self._features)
         # Checked first by `match`, on every call: an array may be used unchanged.
-        self._as_is = self._names is None and not self._replaced and not missing_values
+        changed = self._replaced or missing_values or self._temporal
+        self._as_is = self._names is None and not changed
         self._width = len(self._features)
         encodes_few = not missing_values and FewRows.supports(self._features)
         self._few_rows = FewRows(self._features) if encodes_few else None
@@ -307,6 +310,11 @@ class Features(Sequence[Feature]):
 
     def read(self, X: Any, caller: str) -> Table:
         """Read new data as a table with the columns in the order of the features; see `match`."""
+        table = self._read(X, caller)
+        check_temporal_types(table, self._temporal, self._names, caller)
+        return table
+
+    def _read(self, X: Any, caller: str) -> Table:
         known = _AsFitted(self.categorical, self._temporal, caller)
         if self._names is None:
             refuse_records(X, caller)
@@ -368,20 +376,12 @@ def _append(columns: Any, derived: Iterable[Cross | TargetEncoding]) -> Any:
     return columns.extended(found) if found else columns
 
 
-CONVERSIONS: Mapping[str, str] = {
-    "date": "pandas.to_datetime or stagewise.parse_dates",
-    "duration": "pandas.to_timedelta",
-    "time of day": "datetime.time.fromisoformat",
-}
-"""How text becomes the values of a temporal type."""
-
-
 @dataclass(frozen=True)
 class _AsFitted:
     """Selects the columns that were categorical in training."""
 
     categorical: frozenset[int]
-    temporal: Mapping[int, str]
+    temporal: Mapping[int, TemporalType]
     caller: str
     learns_categories = False
 
@@ -393,7 +393,7 @@ class _AsFitted:
             kind = self.temporal[position]
             return (
                 f"It was a column of type {kind} when {self.caller} was fitted; convert the values "
-                f"first, by {CONVERSIONS[kind]}"
+                f"first, by {TEXT_CONVERSIONS[kind]}"
             )
         return (
             f"It was a numeric column when {self.caller} was fitted; pass numbers, or fit again "

@@ -1,9 +1,9 @@
 """Encodes few rows cell by cell, for predictions that take microseconds.
 
 A cell is *plain* if its code needs no rule: a float, a boolean, an integer up to 2**53, a missing
-value, or a known category. Rows of plain cells become a matrix of floats, which equals the columns
-of the general path to the bit. Any other cell, with its warnings and errors, is left to the general
-path. This module must not import features.
+value, or a known category; numbers in a column of dates or durations are not. Rows of plain cells
+become a matrix of floats, which equals the columns of the general path to the bit. Any other cell,
+with its warnings and errors, is left to the general path. This module must not import features.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class FewRows:
     def __init__(self, features: Sequence[Feature]) -> None:
         self._names = [str(feature.name) for feature in features]
         self._categories = [feature.categories for feature in features]
+        self._temporal = [feature.temporal_type is not None for feature in features]
         self._categorical = frozenset(j for j, c in enumerate(self._categories) if c is not None)
 
     @staticmethod
@@ -59,9 +60,12 @@ class FewRows:
         if not columns or not columns[0]:
             return None
         numbers: list[list[float]] = []
-        for cells, categories in zip(columns, self._categories, strict=True):
+        known = zip(columns, self._categories, self._temporal, strict=True)
+        for cells, categories, is_temporal in known:
             if categories is None:
                 column = [_number(cell) for cell in cells]
+                if is_temporal and not all(number != number for number in column):
+                    return None  # the general path has the error
             else:
                 codes = categories.codes
                 column = [_code(cell, codes) for cell in cells]

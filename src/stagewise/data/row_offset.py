@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from stagewise.data.reading.column import Array, Mask
 from stagewise.data.reading.frame import open_frame
-from stagewise.data.reading.records import named_values, open_records
+from stagewise.data.reading.records import as_row, named_values, open_records
 from stagewise.data.reading.table import exact_array
 from stagewise.data.reading.vector import read_vector
 from stagewise.data.target import read_doubles
@@ -83,6 +83,7 @@ def read_column_of(X: Any, column: str, argument: str) -> tuple[Array, Mask | No
     argument : str
         "offset" or "exposure", for messages.
     """
+    X = as_row(X)
     records = open_records(X)
     table = open_frame(X, argument) if records is None else records
     names = None if table is None else table.names

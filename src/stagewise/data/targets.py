@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_consistent_length
 
 from stagewise.data.labels import Labels, read_labels
 from stagewise.data.reading.column import Array, Mask
 from stagewise.data.reading.frame import Frame, open_frame
 from stagewise.data.reading.table import exact_array
-from stagewise.data.reading.vector import refuse_missing, require_y
+from stagewise.data.reading.vector import check_length, refuse_missing, require_y
 from stagewise.data.target import read_numbers, read_target
 from stagewise.validation.messages import short_repr
 
@@ -50,7 +49,7 @@ def read_targets(y: Any, n_rows: int, *, caller: str = "regressor") -> Values:
     columns = _columns(y)
     if columns is None:
         return read_target(y, n_rows, caller=caller)
-    check_consistent_length(range(n_rows), columns[0][1])
+    check_length(columns[0][1], n_rows, "y")
     values = np.empty((n_rows, len(columns)))
     for k, (label, cells, missing) in enumerate(columns):
         try:
@@ -81,7 +80,7 @@ def read_label_columns(y: Any, n_rows: int, *, caller: str = "classifier") -> li
     columns = _columns(y)
     if columns is None:
         return None
-    check_consistent_length(range(n_rows), columns[0][1])
+    check_length(columns[0][1], n_rows, "y")
     found = []
     for label, cells, missing in columns:
         try:

@@ -12,10 +12,10 @@ from typing import Any
 from stagewise.boosting.progress import ProgressLines
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.fitted_model import check_argument
-from stagewise.model.file.atomic import replace_file
 from stagewise.report.exported_model import model_script
 from stagewise.report.page_facts import ReportFacts, report_facts
 from stagewise.report.payload import as_json
+from stagewise.report.report_page import ReportPage, check_path
 from stagewise.report.single_file import single_file, strict_script
 from stagewise.validation.messages import short_repr
 from stagewise.validation.rules import Number
@@ -41,7 +41,7 @@ def write_report(
     estimator: Any,
     X: Any,
     y: Any,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None = None,
     *,
     sample_weight: Any = None,
     title: str | None = None,
@@ -50,7 +50,7 @@ def write_report(
     verbose: int = 0,
     offset: Any = None,
     exposure: Any = None,
-) -> Path:
+) -> Path | ReportPage:
     """Write an HTML report about a model.
 
     The page is one file that needs no server and no network. It has scores with confidence limits,
@@ -64,8 +64,9 @@ def write_report(
         A fitted boosting estimator, forest or tree.
     X, y : array-like or data frame, and array-like
         Rows and their targets, preferably not used for training.
-    path : str or path
+    path : str, path or None, default=None
         The file to write, usually with the suffix .html. An existing file is replaced atomically.
+        None: the page is returned, and a notebook shows it.
     sample_weight : array-like or None
         Sample weights.
     title : str or None
@@ -81,8 +82,8 @@ def write_report(
 
     Returns
     -------
-    Path
-        The path of the page.
+    Path or ReportPage
+        The path of the page; without a path the page, whose method `save` writes it.
 
     Notes
     -----
@@ -101,11 +102,10 @@ def write_report(
     ...     page.stat().st_size < 3_000_000
     True
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise InvalidParameterError(f"path must be a file name; got {short_repr(path)}.")
+    if path is not None:
+        check_path(path)
     if title is not None and not isinstance(title, str):
         raise InvalidParameterError(f"title must be text; got {short_repr(title)}.")
-    target_path = Path(path)
     progress = ProgressLines(
         check_argument("verbose", Number(0, whole=True), verbose), "report: "
     ).show
@@ -121,10 +121,12 @@ def write_report(
         offset=offset,
         exposure=exposure,
     )
-    # Column names may contain invalid Unicode; in the title it is replaced.
-    replace_file(target_path, report_html(facts).encode("utf-8", "replace"))
-    progress(f"wrote {target_path}")
-    return target_path
+    page = ReportPage(report_html(facts))
+    if path is None:
+        return page
+    written = page.save(path)
+    progress(f"wrote {written}")
+    return written
 
 
 def report_html(facts: ReportFacts) -> str:

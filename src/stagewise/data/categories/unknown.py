@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import Literal
 
@@ -38,6 +38,9 @@ OTHER_KINDS: Mapping[Kind, tuple[Kind, ...]] = MappingProxyType(
 )
 """For each kind of categories, the kinds of unknown values that suggest a wrong column type."""
 
+MANY = 0.5
+"""The share of the values of a column from which unknown categories are probably a mistake."""
+
 OTHER_RULES = "set handle_unknown='missing' or 'prior' to predict such rows all the same"
 """The advice for unknown categories, besides correcting them."""
 
@@ -65,6 +68,7 @@ class UnknownCategories:
         self.rule = rule
         self._rows = rows
         self._found: dict[int, str] = {}
+        self._many: set[int] = set()
         self.rows_per_column: Counter[int] = Counter()
 
     def code(self, n_categories: int) -> float:
@@ -75,9 +79,12 @@ class UnknownCategories:
         self, position: int, factor: Factor, new: npt.NDArray[np.bool_], categories: Categories
     ) -> None:
         """Record the unknown categories of a column; `new` marks them among the values."""
-        rows = np.where(new, factor.count_rows(self._rows), 0)
+        counts = factor.count_rows(self._rows)
+        rows = np.where(new, counts, 0)
         if not rows.any():
             return
+        if rows.sum() >= MANY * counts.sum():
+            self._many.add(position)
         values = sorted(
             (factor.values[code] for code in np.flatnonzero(rows)), key=category_sort_key
         )
@@ -107,9 +114,24 @@ class UnknownCategories:
                 UnknownCategoryWarning,
             )
 
-    def _sentence(self, names: Sequence[str] | None) -> str:
+    def warn_if_many(self, names: Sequence[str] | None, of: str) -> None:
+        """Warn if the rule is "missing" and half of the values of a column are unknown.
+
+        Evaluation rows may have some unknown categories; many are probably another format.
+        """
+        if self.rule == "missing" and self._many:
+            warn_caller(
+                f"In {of}, {self._sentence(names, self._many)}. They are treated as missing "
+                "values, so these rows measure another model. Do the categories have the format "
+                "of the training rows?",
+                UnknownCategoryWarning,
+            )
+
+    def _sentence(self, names: Sequence[str] | None, chosen: Set[int] | None = None) -> str:
         return "; ".join(
-            f"{column_label(names, position)} {what}" for position, what in self._found.items()
+            f"{column_label(names, position)} {what}"
+            for position, what in self._found.items()
+            if chosen is None or position in chosen
         )
 
 

@@ -22,7 +22,7 @@ from stagewise.data.reading.column_names import refuse_missing_names
 from stagewise.datasets.dataset import Dataset
 from stagewise.validation.messages import short_repr
 
-__all__ = ["Records", "are_records", "named_values", "open_records", "refuse_records"]
+__all__ = ["Records", "are_records", "as_row", "named_values", "open_records", "refuse_records"]
 
 TABLE_INTERFACES = ("__array__", "__arrow_c_stream__", "__narwhals_dataframe__")
 """Attributes of tables, which may be dictionaries or dataclass instances themselves."""
@@ -99,6 +99,27 @@ def named_values(row: Any) -> Mapping[Any, Any] | None:
     return {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
 
 
+def as_row(X: Any) -> Any:
+    """Return a pandas series whose labels are text, such as X.iloc[0], as a dictionary; else X.
+
+    Raises
+    ------
+    ValueError
+        If two values have the same label.
+    """
+    kinds = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(X).__mro__}
+    if ("pandas", "Series") not in kinds:
+        return X
+    labels = X.index.tolist()
+    if not labels or not all(isinstance(label, str) for label in labels):
+        return X
+    row = dict(zip(labels, X.tolist(), strict=True))
+    if len(row) < len(labels):
+        twice = next(label for place, label in enumerate(labels) if label in labels[:place])
+        raise ValueError(f"X is a pandas series, read as one row, with the label {twice!r} twice.")
+    return row
+
+
 def open_records(X: Any, known: Sequence[str] | None = None) -> Records | None:
     """Open X if its rows have names.
 
@@ -106,7 +127,7 @@ def open_records(X: Any, known: Sequence[str] | None = None) -> Records | None:
     ----------
     X : object
         A dictionary, a named tuple or a dataclass instance; a list of these; or a dictionary whose
-        values are lists, tuples or arrays of the same length.
+        values are lists, tuples or arrays of the same length. With `known` also a pandas series.
     known : sequence of str, or None
         The columns that are read, in this order; other names are ignored. None: the names of the
         first row, which all rows must have.
@@ -122,6 +143,7 @@ def open_records(X: Any, known: Sequence[str] | None = None) -> Records | None:
         If a name is missing, no text, or new in a later row; or if a dictionary has both single
         values and columns.
     """
+    X = X if known is None else as_row(X)
     if not are_records(X):
         return None
     if isinstance(X, Mapping) and _has_columns(X, known):

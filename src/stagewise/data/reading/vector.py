@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array
 
 from stagewise.data.reading.column import Array, Mask
 from stagewise.data.reading.frame import open_frame, open_series, series_cells
 from stagewise.data.reading.table import exact_array
 from stagewise.validation.messages import warn_caller
 
-__all__ = ["read_vector", "refuse_infinite", "refuse_missing", "require_y"]
+__all__ = ["check_length", "read_vector", "refuse_infinite", "refuse_missing", "require_y"]
 
 
 def read_vector(y: Any, n_rows: int, name: str, *, ravel: bool = True) -> tuple[Array, Mask | None]:
@@ -56,8 +56,28 @@ def read_vector(y: Any, n_rows: int, name: str, *, ravel: bool = True) -> tuple[
             f"{name} should be a 1d array, got an array of shape {cells.shape} instead. "
             f"Pass one value for each of the {n_rows} rows."
         )
-    check_consistent_length(range(n_rows), cells)
+    check_length(cells, n_rows, name)
     return cells, missing
+
+
+def check_length(cells: Any, n_rows: int, name: str) -> None:
+    """Raise ValueError unless there is one value for each row of X.
+
+    Parameters
+    ----------
+    cells : array of shape (n, ...)
+        The values.
+    n_rows : int
+        The number of rows of X.
+    name : str
+        The argument, for the message.
+    """
+    if len(cells) != n_rows:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"{[n_rows, len(cells)]}. X has {n_rows} rows, and {name} has {len(cells)} values; "
+            "pass one for each row."
+        )
 
 
 def require_y(y: Any, caller: str) -> None:

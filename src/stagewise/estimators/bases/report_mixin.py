@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 __all__ = ["ReportMixin"]
@@ -16,7 +15,7 @@ class ReportMixin:
         self,
         X: Any,
         y: Any,
-        path: str | PathLike[str],
+        path: str | PathLike[str] | None = None,
         *,
         sample_weight: Any = None,
         title: str | None = None,
@@ -25,7 +24,7 @@ class ReportMixin:
         verbose: int = 0,
         offset: Any = None,
         exposure: Any = None,
-    ) -> Path:
+    ) -> Any:
         """Write a page about this model, to be opened in a browser.
 
         The page is one file and needs no server and no network. It shows the quality of the model
@@ -36,15 +35,17 @@ class ReportMixin:
         ----------
         X, y : array-like or data frame, and array-like
             Rows with known targets; preferably rows that the model was not trained on.
-        path : str or path
-            The file to write; by convention its name ends in .html.
+        path : str, path or None, default=None
+            The file to write; by convention its name ends in .html. None: a notebook shows the
+            page.
         sample_weight, title, target, random_state, verbose, offset, exposure
             See `stagewise.report.html.write_report`.
 
         Returns
         -------
-        Path
-            The path of the page.
+        Path or ReportPage
+            The path of the page. Without a path, the page: it has the attribute `html` and the
+            method `save(path)`.
         """
         # The report is a higher layer than the estimators, so it is imported late.
         from stagewise.report.html import write_report

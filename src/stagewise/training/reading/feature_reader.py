@@ -121,6 +121,7 @@ class FeatureReader:
         unknown = UnknownCategories(self.spec.handle_unknown, rows)
         columns = core_columns(features.columns(table, unknown))
         unknown.refuse(features.names)
+        unknown.warn_if_many(features.names, "evaluation rows")
         return ReadTable(features, columns, unknown.rows_per_column)
 
     def missing_counts(self, table: Table) -> Counter[int]:

@@ -13,6 +13,7 @@ from stagewise.data.row_offset import offset_scores, read_column_of
 from stagewise.datasets.dataset import Dataset
 from stagewise.losses import REGRESSION_LOSSES, Loss
 from stagewise.training.reading.eval_sets import EvalSet, WatchedRows
+from stagewise.training.reading.repeated_column import warn_of_repeated_columns
 from stagewise.training.reading.row_set import RowSet
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 
@@ -97,6 +98,7 @@ def with_offsets(data: TrainingData, arguments: FitArguments, loss: Loss) -> Tra
 
     valid = None if data.valid is None else of_set(data.valid_name, data.valid)
     watched = tuple(WatchedRows(own.name, of_set(own.name, own.rows)) for own in data.eval_sets)
+    warn_of_repeated_columns(arguments)
     kept = None if data.calibration is None else data.calibration.with_offset(whole)
     return replace(
         data,

@@ -200,5 +200,8 @@ def _needs_offset(estimator_name: str, name: str) -> str:
     )
     return (
         f"This {estimator_name} was fitted with {name}, so predictions need it, too: pass "
-        f"{name}=..., a number for each row, or {remedy}."
+        f"{name}=..., a number for each row, or {remedy}. Where scikit-learn calls predict or "
+        f"score (cross_val_score, searches), fit with {name}='column of X', which is read from X, "
+        "or route it: sklearn.set_config(enable_metadata_routing=True) and "
+        f"set_fit_request({name}=True).set_score_request({name}=True)."
     )
