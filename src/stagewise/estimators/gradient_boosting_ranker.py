@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
 from typing import Any, Self
 
 from stagewise.boosting.recipe import BY_RESPONSE, Recipe
@@ -279,6 +281,55 @@ feature_names_in_, fit_report_, oob_best_iteration_, seed_
         self._fit(arguments)
         log_fit(self, self.fit_report_["seconds"])
         return self
+
+    def report(  # type: ignore[override]
+        self,
+        X: Any,
+        y: Any,
+        path: str | PathLike[str],
+        *,
+        qid: Any = None,
+        query_sizes: Any = None,
+        sample_weight: Any = None,
+        title: str | None = None,
+        target: str | None = None,
+        random_state: int = 0,
+        verbose: int = 0,
+        offset: Any = None,
+    ) -> Path:
+        """Write a page about this model, to be opened in a browser.
+
+        The page is one file and needs no server and no network. It shows NDCG and the other metrics
+        with confidence limits, their distribution over the queries and by rank, the queries with
+        the lowest scores, the data, the importance and the effect of features, explanations of
+        single rows, the trees, and the model itself, so that values can be changed and predicted
+        again.
+
+        Parameters
+        ----------
+        X, y : array-like or data frame, and array-like
+            Rows and their relevance, preferably of queries that the model was not trained on.
+        path : str or path
+            The file to write; by convention its name ends in .html.
+        qid, query_sizes
+            The queries, as of `fit`.
+        sample_weight, title, target, random_state, verbose, offset
+            See `stagewise.report.html.write_report`.
+
+        Returns
+        -------
+        Path
+            The path of the page.
+        """
+        return super().report(
+            *(X, queries_of(y, qid, query_sizes), path),
+            sample_weight=sample_weight,
+            title=title,
+            target=target or getattr(y, "name", None),
+            random_state=random_state,
+            verbose=verbose,
+            offset=offset,
+        )
 
     def refit(  # type: ignore[override]
         self,

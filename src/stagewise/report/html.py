@@ -28,6 +28,7 @@ SCRIPTS = (
     "overview.js",
     "deviance.js",
     "quality.js",
+    "queries.js",
     "subgroups.js",
     "importance.js",
     "explain.js",
@@ -149,9 +150,10 @@ def report_html(facts: ReportFacts) -> str:
 
 
 def _scores(facts: ReportFacts) -> str:
+    baseline = "random order" if facts.overview.task == "ranking" else "best constant"
     lines = [
         f"<li>{html.escape(f'{name} {score.label}'.strip())}: {score.value:.4g} "
-        f"(best constant {score.baseline:.4g})</li>"
+        f"({baseline} {score.baseline:.4g})</li>"
         for name, scores in facts.overview.scores
         for score in scores
     ]

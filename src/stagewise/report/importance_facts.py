@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from stagewise.data.ranking import is_ranking_target
 from stagewise.inspection.encoded_rows import sample_rows
 from stagewise.inspection.fitted_model import FittedModel, Vector
 from stagewise.inspection.importances.importance import importance, shap_importance
@@ -94,7 +96,7 @@ def importance_facts(
     found = {kind: (importance(estimator, kind), every) for kind in ("gain", "squared_improvement")}
     if shap is not None:
         found["shap"] = shap_importance(shap, np.ones(len(shap.values))), every
-    drawn = sample_rows(weight, row_budget(fitted).limit(ROWS_OF_PERMUTATION, 200), seed)
+    drawn = _rows_of_permutation(fitted, y, weight, seed)
     if len(drawn) > 1:
         # Of a wide table only the columns with the largest gain are permuted.
         some = sorted(found["gain"][0].order[:FEATURES])
@@ -111,6 +113,21 @@ def importance_facts(
         found["permutation"] = shuffled, some
     found |= {kind: (importance(estimator, kind), every) for kind in ("splits", "cover")}
     return tuple(_ranked(kind, own, places) for kind, (own, places) in found.items())
+
+
+def _rows_of_permutation(
+    fitted: FittedModel, y: Any, weight: Vector, seed: int
+) -> npt.NDArray[np.int64]:
+    """Return a random sample of the rows; of a ranking, whole queries."""
+    most = row_budget(fitted).limit(ROWS_OF_PERMUTATION, 200)
+    if not is_ranking_target(y) or len(weight) <= most:
+        return sample_rows(weight, most, seed)
+    _, query = np.unique(y["qid"], return_inverse=True)
+    order = np.random.default_rng(seed).permutation(int(query.max()) + 1)
+    sizes = np.bincount(query)[order]
+    kept = np.zeros(len(order), dtype=bool)
+    kept[order[: max(1, int(np.searchsorted(np.cumsum(sizes), most, "right")))]] = True
+    return np.flatnonzero(kept[query] & (weight > 0))
 
 
 def _ranked(kind: str, found: Importance, places: list[int]) -> ImportanceFacts:

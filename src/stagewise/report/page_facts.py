@@ -20,6 +20,7 @@ from stagewise.inspection.importances.importance import importance
 from stagewise.inspection.quality.confusion import ConfusionMatrix
 from stagewise.inspection.quality.learning import LearningCurves, learning_curves
 from stagewise.inspection.quality.predictions import Predictions, deviance_power, offsets_of
+from stagewise.inspection.quality.query_scores import is_ranker, read_ranking
 from stagewise.inspection.quality.scores import Score, Scores
 from stagewise.report.dependence_facts import DependenceFacts, dependence_facts
 from stagewise.report.exported_model import ExportedModel, export_model
@@ -30,8 +31,9 @@ from stagewise.report.quality_facts import (
     class_quality,
     number_quality,
 )
+from stagewise.report.query_facts import QueryQuality, query_quality
 from stagewise.report.row_facts import RowFacts, row_facts
-from stagewise.report.subgroup_facts import SubgroupFacts, subgroup_facts
+from stagewise.report.subgroup_facts import SubgroupFacts, no_subgroups, subgroup_facts
 from stagewise.report.table_facts import TableFacts, table_facts
 from stagewise.training.fit_report import VERSION
 from stagewise.validation.messages import short_repr, warn_caller
@@ -113,12 +115,15 @@ class Quality:
         The confusion matrix by weight: true classes (rows) and predicted classes (columns).
     numbers : tuple of NumberQuality
         Regression: the quality of each target.
+    queries : QueryQuality or None
+        Ranking: the quality of each query.
     """
 
     classes: tuple[ClassQuality, ...]
     names: tuple[str, ...]
     confusion: Vector
     numbers: tuple[NumberQuality, ...]
+    queries: QueryQuality | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +191,8 @@ def _target_name(fitted: FittedModel, y: Any, target: Any) -> str:
 def _subject(fitted: FittedModel, power: float | None) -> str:
     """Return in words what a model predicts whose target has no name."""
     classes = fitted.outputs("mean")
+    if fitted.model.task == "ranking":
+        return "the order of the rows of a query"
     if fitted.model.classes is not None:
         several = f"one of {len(classes)} classes"
         return f"class {classes[0]} or {classes[1]}" if len(classes) == 2 else several
@@ -213,6 +220,11 @@ class _Computation:
         progress("predicting")
         passed = {name: value for name, value in given.items() if value is not None}
         self.predictions = _predict(fitted, X, y, sample_weight, passed)
+        self.queries = None
+        if is_ranker(fitted.estimator):
+            score = self.predictions[""].y_pred
+            known, names, own = read_ranking(fitted.estimator, y, sample_weight, len(score))
+            self.queries = query_quality(known, names, score, own, CONFIDENCE_LEVEL, seed)
         power = next(iter(self.predictions.values())).deviance_power
         self.target, self.subject = target or "target", target or _subject(fitted, power)
         self.weight = next(iter(self.predictions.values())).weight
@@ -229,7 +241,11 @@ class _Computation:
         self.progress("computing scores")
         quality, scored = self._quality(), self._scores()
         first = next(iter(self.predictions.values()))
-        subgroups = subgroup_facts(fitted, X, first, target, ranking.order, seed)
+        subgroups = (
+            subgroup_facts(fitted, X, first, target, ranking.order, seed)
+            if self.queries is None
+            else no_subgroups(target)
+        )
         self.progress("explaining rows")
         known = self._true_targets(), self.weight, self._errors()
         rows, shap = row_facts(fitted, X, *known, seed, self.offset)
@@ -263,6 +279,8 @@ class _Computation:
     def _target(self) -> Any:
         """Return the true targets in the form of the argument y."""
         first = next(iter(self.predictions.values()))
+        if self.queries is not None:
+            return self.y
         if first.classes is not None:
             return np.asarray(self.fitted.model.classes)[first.y]
         return first.y if len(self.predictions) == 1 else self._true_targets()
@@ -274,8 +292,13 @@ class _Computation:
         return np.array(known, dtype=object) if first.classes is not None else first.y
 
     def _errors(self) -> Vector:
-        """Return the error of each row: 1 - probability of the true class, or |residual|."""
+        """Return the error of each row: 1 - probability of the true class, or |residual|.
+
+        It is 0 for rankings, whose rows have none.
+        """
         first = next(iter(self.predictions.values()))
+        if self.queries is not None:
+            return np.zeros(len(first.y))
         if first.classes is not None:
             return np.asarray(1.0 - first.y_pred[np.arange(len(first.y)), first.y])
         return np.abs(first.y - first.y_pred)
@@ -320,6 +343,8 @@ class _Computation:
         )
 
     def _scores(self) -> tuple[tuple[str, tuple[Score, ...]], ...]:
+        if self.queries is not None:
+            return (("", self.queries.scores),)
         return tuple(
             (
                 name,
@@ -332,6 +357,8 @@ class _Computation:
 
     def _quality(self) -> Quality:
         first = next(iter(self.predictions.values()))
+        if self.queries is not None:
+            return Quality((), (), np.zeros((0, 0)), (), self.queries)
         if first.classes is not None:
             return Quality(class_quality(first), first.names, ConfusionMatrix.of(first).counts, ())
         numbers = tuple(
@@ -352,6 +379,11 @@ def _predict(
 ) -> dict[str, Predictions]:
     """Return the predictions beside the true targets, by the name of the target."""
     n = fitted.model.ensemble.n_outputs
+    if is_ranker(fitted.estimator):
+        score = fitted.estimator.predict(X, **passed)
+        known, _, weight = read_ranking(fitted.estimator, y, sample_weight, len(score))
+        own = np.ones(len(score)) if weight is None else weight
+        return {"": Predictions("ranking", known["relevance"], score, None, own)}
     if fitted.model.classes is not None or n == 1:
         return {"": Predictions.of(fitted.estimator, X, y, sample_weight, **passed)}
     y_pred = fitted.estimator.predict(X, **passed)

@@ -29,7 +29,7 @@ from stagewise.metrics.row_losses import (
 )
 from stagewise.report.row_facts import take
 
-__all__ = ["Subgroup", "SubgroupFacts", "subgroup_facts"]
+__all__ = ["Subgroup", "SubgroupFacts", "no_subgroups", "subgroup_facts"]
 
 ROWS = 100_000
 """Of larger tables a sample of this many rows is used."""
@@ -143,6 +143,13 @@ def subgroup_facts(
     return SubgroupFacts(
         errors.measure, target, len(rows), len(features), len(found), whole, tuple(worst)
     )
+
+
+def no_subgroups(target: str) -> SubgroupFacts:
+    """Return no subgroups, for rankings: a row without the others of its query has no error."""
+    nan = float("nan")
+    whole = Subgroup(-1, "all rows", 0, nan, nan, nan, nan, nan)
+    return SubgroupFacts("", target, 0, 0, 0, whole, ())
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,7 +33,7 @@ class Predictions(Displayed):
 
     Attributes
     ----------
-    task : {"regression", "classification"}
+    task : {"regression", "classification", "ranking"}
         The kind of target.
     y : float64 array of shape (n_rows,), or intp array of shape (n_rows,)
         The true targets: numbers, or indices into `classes`.
@@ -50,7 +50,7 @@ class Predictions(Displayed):
         The offsets of the rows, to which the best constant is added; None: they have none.
     """
 
-    task: Literal["regression", "classification"]
+    task: Literal["regression", "classification", "ranking"]
     y: npt.NDArray[Any]
     y_pred: Vector
     classes: tuple[Any, ...] | None

@@ -117,7 +117,7 @@ class Page {
       const k = overview.outputs.indexOf(rows.y_true[i]);
       return k < 0 ? 1 : 1 - rows.y_pred.at(i, k);
     }
-    return Math.abs(rows.y_true.at(i, 0) - rows.y_pred.at(i, 0));
+    return overview.task === "ranking" ? 0 : Math.abs(rows.y_true.at(i, 0) - rows.y_pred.at(i, 0));
   }
 }
 

@@ -39,7 +39,8 @@ function qualitySection(page) {
   const { quality } = page.facts;
   const section = h("section", { id: "quality", "aria-labelledby": "quality-title" },
     h("h2", { id: "quality-title" }, "Quality"));
-  if (quality.numbers.length) numbersQuality(section, quality.numbers);
+  if (quality.queries) queriesQuality(section, quality.queries);
+  else if (quality.numbers.length) numbersQuality(section, quality.numbers);
   else classesQuality(section, quality, page);
   return section;
 }

@@ -5,7 +5,7 @@ function subgroupsSection({ facts }) {
   const section = h("section", { id: "subgroups", "aria-labelledby": "subgroups-title" },
     h("h2", { id: "subgroups-title" }, "Subgroups"));
   if (!s.worst.length) {
-    put(section, h("p", { class: "lead" }, "There are no subgroups with enough rows: at least 20, and 1 % of the rows."));
+    put(section, h("p", { class: "lead" }, facts.overview.task === "ranking" ? "A row has no error by itself: it is ranked among the rows of its query. The queries with the lowest scores are listed above." : "There are no subgroups with enough rows: at least 20, and 1 % of the rows."));
     return section;
   }
   const percent = s.measure === "error rate";
