@@ -30,7 +30,7 @@ EXTRAS   := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))[
 	print(*p["dependencies"], *sum((p["optional-dependencies"][e] for e in sys.argv[1:]), []), sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test accuracy accuracy-tuned explain scoring bench bench-large out-of-core cluster-bench cluster-model stubs structure figures docs docs-look cluster cluster-oldest sanitize oom fuzz format wheel wheel-test workflows clean
+.PHONY: help setup build demo test classes-bench accuracy accuracy-tuned explain scoring bench bench-large out-of-core cluster-bench cluster-model stubs structure figures docs docs-look cluster cluster-oldest sanitize oom fuzz format wheel wheel-test workflows clean
 
 help: ## say what can be typed here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ test: $(BUILT) $(PAGES) ## the whole test suite: pytest, ruff, mypy, clang-forma
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -m "not cluster and not alone" --numprocesses $(TEST_JOBS) --dist loadfile
 	$(BIN)/python -m pytest -m "alone and not cluster"
+
+classes-bench: $(BENCH)/.installed ## ordered classes, labels and formulas on the tables in DATA=folder, against the peers
+	$(BENCH)/bin/python benchmarks/classes/run.py $(DATA) --out benchmarks/classes/RESULTS.md
 
 accuracy: $(BENCH)/.installed ## measure accuracy on the tables in DATA=folder against the peers
 	$(BENCH)/bin/python benchmarks/accuracy/run.py $(DATA) $(ACCURACY_ARGS)

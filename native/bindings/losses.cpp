@@ -3,6 +3,7 @@
 
 #include "bindings/bindings.hpp"
 #include "core/row_weights.hpp"
+#include "gradients/cumulative.hpp"
 
 namespace stagewise {
 namespace {
@@ -118,6 +119,58 @@ void fill_assigned(Engine& engine, Gradients& gradients, const In<double>& gradi
   });
 }
 
+// The rows of a loss of ordered classes, checked.
+CumulativeRows cumulative_rows(const In<int32_t>& y, const In<double>& score, const Weight& weight,
+                               const In<double>& thresholds, bool normal) {
+  require(score.shape(0) == y.shape(0) && (!weight || weight->shape(0) == y.shape(0)),
+          "y, score and weight have one entry per row");
+  for (size_t i = 0; i < y.shape(0); ++i)
+    require(y.data()[i] >= 0 && static_cast<size_t>(y.data()[i]) <= thresholds.shape(0),
+            "a class code is out of range");
+  return {span_of(y), span_of(score), span_of(weight), span_of(thresholds),
+          normal ? Latent::normal : Latent::logistic};
+}
+
+// A compiled formula: its steps are four numbers each, and no step reads a register before it is
+// written.
+struct Formula {
+  Formula(const In<uint8_t>& numbers, const In<float>& values, const In<uint8_t>& results)
+      : constants(values.data(), values.data() + values.shape(0)) {
+    require(numbers.shape(0) % 4 == 0 && results.shape(0) == 3, "steps have four numbers");
+    require(constants.size() + 2 <= kFormulaRegisters, "a formula has too many constants");
+    std::vector<bool> written(kFormulaRegisters, false);
+    for (size_t r = 0; r < constants.size() + 2; ++r) written[r] = true;
+    for (size_t i = 0; i < numbers.shape(0); i += 4) {
+      const uint8_t* const own = numbers.data() + i;
+      require(own[0] < static_cast<uint8_t>(FormulaOperation::count), "an operation is unknown");
+      require(own[1] >= constants.size() + 2 && own[1] < kFormulaRegisters &&
+                  own[2] < kFormulaRegisters && own[3] < kFormulaRegisters && written[own[2]] &&
+                  written[own[3]] && own[1] != own[2] && own[1] != own[3],
+              "a register is out of range");
+      steps.push_back({static_cast<FormulaOperation>(own[0]), own[1], own[2], own[3]});
+      written[own[1]] = true;
+    }
+    for (size_t i = 0; i < 3; ++i)
+      require(results.data()[i] < kFormulaRegisters && written[results.data()[i]],
+              "a result is no register");
+    program = {steps.data(),      steps.size(),      constants.data(), constants.size(),
+               results.data()[0], results.data()[1], results.data()[2]};
+  }
+  std::vector<FormulaStep> steps;
+  std::vector<float> constants;
+  FormulaProgram program;
+};
+
+double fill_formula(Engine& engine, Gradients& gradients, const In<double>& y,
+                    const In<double>& score, const Weight& weight, const In<uint8_t>& steps,
+                    const In<float>& constants, const In<uint8_t>& results) {
+  const Formula formula(steps, constants, results);
+  return fill(
+      engine, gradients, y, score, weight,
+      [&](const double* t, const double* f, const double* w, size_t n, GradientSlot* out,
+          LossSums* sums) { engine.kernels.formula(&formula.program, t, f, w, n, out, sums); });
+}
+
 }  // namespace
 
 void bind_losses(nb::module_& m) {
@@ -229,6 +282,40 @@ void bind_losses(nb::module_& m) {
              const Weight& w) { fill_assigned(e, g, gradient, hessian, w); },
           "workers"_a, "gradient"_a.noconvert(), "hessian"_a.noconvert(),
           "weight"_a.noconvert().none());
+  gradients.def(
+      "formula",
+      [](Gradients& g, Engine& e, const In<double>& y, const In<double>& score,
+         const Weight& weight, const In<uint8_t>& steps, const In<float>& constants,
+         const In<uint8_t>& results) {
+        return fill_formula(e, g, y, score, weight, steps, constants, results);
+      },
+      "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "weight"_a.noconvert().none(),
+      "steps"_a.noconvert(), "constants"_a.noconvert(), "results"_a.noconvert());
+  gradients.def(
+      "cumulative",
+      [](Gradients& g, Engine& e, const In<int32_t>& y, const In<double>& score,
+         const Weight& weight, const In<double>& thresholds, bool normal) {
+        require(y.shape(0) == g.rows(), "one class per row");
+        const CumulativeRows rows = cumulative_rows(y, score, weight, thresholds, normal);
+        const GilRelease release;
+        return rows.fill(e.workers, g);
+      },
+      "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "weight"_a.noconvert().none(),
+      "thresholds"_a.noconvert(), "normal"_a);
+  m.def(
+      "cumulative_sums",
+      [](Engine& e, const In<int32_t>& y, const In<double>& score, const Weight& weight,
+         const In<double>& thresholds, bool normal) {
+        const CumulativeRows rows = cumulative_rows(y, score, weight, thresholds, normal);
+        std::vector<double> found;
+        {
+          const GilRelease release;
+          found = rows.sums(e.workers);
+        }
+        return to_numpy(std::move(found));
+      },
+      "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "weight"_a.noconvert().none(),
+      "thresholds"_a.noconvert(), "normal"_a);
   const auto def_state = [&](const char* name, size_t numbers, StateKernel Kernels::* kernel) {
     m.def(
         name,

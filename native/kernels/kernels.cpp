@@ -6,6 +6,7 @@
 #include "kernels/binning.hpp"
 #include "kernels/class_split_scan.hpp"
 #include "kernels/cross_products.hpp"
+#include "kernels/formula.hpp"
 #include "kernels/histogram.hpp"
 #include "kernels/losses.hpp"
 #include "kernels/packing.hpp"
@@ -36,6 +37,7 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
         .tweedie = tweedie,
         .logistic = logistic,
         .exponential = exponential,
+        .formula = formula,
         .softmax_state = softmax_state,
         .softmax = softmax,
         .exponential_state = exponential_state,

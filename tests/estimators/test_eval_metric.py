@@ -102,6 +102,20 @@ def slow(name, y, p, w):
         "auc": lambda: sk.roc_auc_score(*columns, sample_weight=w),
         "average_precision": lambda: sk.average_precision_score(*columns, sample_weight=w),
         "f1": lambda: sk.f1_score(y, chosen, sample_weight=w, **kind),
+        "ranked_probability_score": lambda: np.average(
+            [
+                sum((p[i, : j + 1].sum() - (y[i] <= j)) ** 2 for j in range(k - 1)) / (k - 1)
+                for i in range(len(y))
+            ],
+            weights=w,
+        ),
+        "quadratic_kappa": lambda: sk.cohen_kappa_score(
+            y, chosen, weights="quadratic", sample_weight=w
+        ),
+        "rank_mae": lambda: sk.mean_absolute_error(y, chosen, sample_weight=w),
+        "hamming_loss": lambda: sk.hamming_loss(y, chosen, sample_weight=w),
+        "subset_accuracy": lambda: sk.accuracy_score(y, chosen, sample_weight=w),
+        "macro_auc": lambda: sk.roc_auc_score(*columns, sample_weight=w),
     }[name]()
 
 

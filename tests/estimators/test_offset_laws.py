@@ -149,7 +149,8 @@ def test_the_best_constant_beside_an_offset_minimises_the_loss(loss: Loss, weigh
     rng = np.random.default_rng(0)
     k = loss.n_outputs
     offset = 1.5 * rng.normal(size=(500, k))
-    is_class = type(loss).__module__.endswith(("classification", "class_squared_error"))
+    of_classes = "classification", "class_squared_error", "cumulative", "margins"
+    is_class = type(loss).__module__.endswith(of_classes)
     y: Any = (
         rng.integers(0, max(k, 2), 500).astype(np.int32) if is_class else rng.gamma(2.0, size=500)
     )

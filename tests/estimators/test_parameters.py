@@ -245,6 +245,7 @@ CASES: dict[str, Case] = {
     "category_encoding": Case("one-hot", "target"),
     "ccp_alpha": Case(-1e-9, 0, {"pruning": "cost_complexity"}),
     "ccp_cv": Case(1, 2, {"pruning": "cost_complexity", "ccp_alpha": "cv"}),
+    "class_order": Case("low", None),
     "class_weight": Case("balance", {0: 0.5}),
     "combine": Case("mean", "weighted"),
     "criterion": Case("GINI", _criterion),

@@ -15,6 +15,7 @@ import numpy as np
 from accuracy import accuracy
 from bagging import bagging, committees, cross_validation_committees
 from bias_variance import bias_variance_figure
+from classes import class_losses, formula_losses, ordinal
 from corrections import corrective
 from data import TEXTBOOK, additive, spheres, wave
 from forests import random_forest
@@ -378,6 +379,9 @@ FIGURES: list[Callable[[], None]] = [
     quality,
     shapley,
     losses,
+    ordinal,
+    formula_losses,
+    class_losses,
     ada_boost_path_figure,
     ada_boost_r2,
     margins_figure,

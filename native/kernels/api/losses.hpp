@@ -6,6 +6,7 @@
 
 #include "core/fixed_point.hpp"
 #include "core/shard.hpp"
+#include "kernels/api/formula.hpp"
 
 namespace stagewise {
 
@@ -24,6 +25,9 @@ struct LossKernels {
                              GradientSlot* out, LossSums* sums);
   NumberLoss squared, absolute, quantile, huber, poisson, gamma, tweedie;
   LabelLoss logistic, exponential;
+  // A loss that was compiled from a formula.
+  void (*formula)(const FormulaProgram* program, const double* y, const double* score,
+                  const double* weight, size_t n, GradientSlot* out, LossSums* sums);
   // softmax_state: per row (max score, 1 / sum exp(score - max)); scores are K columns `stride`
   // apart.
   void (*softmax_state)(const int32_t* y, const double* scores, size_t stride, size_t outputs,

@@ -97,11 +97,14 @@ class MeasuredRows:
     def values(self, loss: BoundLoss) -> dict[str, float]:
         """Return the loss and the metrics of the scores so far."""
         mean = float(loss.evaluate(self.rows.score) / self.rows.total_weight)
-        return {LOSS: mean, **self.metric_values()}
+        return {LOSS: mean, **self.metric_values(loss)}
 
-    def metric_values(self) -> dict[str, float]:
+    def metric_values(self, loss: BoundLoss) -> dict[str, float]:
         """Return the metrics of the scores so far."""
-        return {} if self.metrics is None else self.metrics.values(self.rows.score)
+        if self.metrics is None:
+            return {}
+        found: dict[str, float] = self.metrics.values(self.rows.score, learned=loss.learned())
+        return found
 
 
 @dataclass(frozen=True)
@@ -174,6 +177,7 @@ class Boosting:
         for own, bound in zip(measured, self._losses_of, strict=True):
             if own.rows is not train:
                 bound.start(own.rows.score)
+                bound.follow(self._bound)
         self._learner = parts.learner.start(
             workers,
             train.table,
@@ -355,7 +359,7 @@ class Boosting:
         evals = {TRAIN: {LOSS: self.train_loss}}
         for own, loss in zip(self.measured, self._losses_of, strict=True):
             if own.rows is self.train:
-                evals[TRAIN] |= own.metric_values()
+                evals[TRAIN] |= own.metric_values(loss)
             else:
                 evals[own.name] = own.values(loss)
         return evals

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from stagewise.cli.errors import InputError, did_you_mean
+from stagewise.losses import CLASSIFICATION_LOSSES, REGRESSION_LOSSES, Loss
 from stagewise.validation.parameters import name_hint, option_classes
 
 __all__ = ["parameter_names", "parse_setting", "read_parameters"]
@@ -60,8 +61,31 @@ def _with_options(parameters: Mapping[str, Any], estimator: type) -> dict[str, A
         if sign:
             nested.setdefault(parameter, {})[own] = value
     for parameter, numbers in nested.items():
-        plain[parameter] = _option(parameter, numbers, plain, estimator)
+        if parameter == "loss":
+            plain["loss"] = _loss(plain.get("loss"), numbers)
+        else:
+            plain[parameter] = _option(parameter, numbers, plain, estimator)
     return plain
+
+
+def _loss(name: Any, own: Mapping[str, Any]) -> Loss:
+    """Return a loss with parameters of its own, such as loss=focal with loss__gamma=3."""
+    numbers = dict(own)
+    if name in (None, "formula") and "formula" in own:
+        return Loss.from_formula(str(numbers.pop("formula")), **numbers)
+    kind: Any = REGRESSION_LOSSES.get(str(name))
+    if str(name) in CLASSIFICATION_LOSSES:
+        kind = type(CLASSIFICATION_LOSSES[str(name)](2))
+    known = () if kind is None else kind.parameter_names
+    unknown = [parameter for parameter in own if parameter not in known]
+    if kind is None or unknown:
+        raise InputError(
+            f"loss__{(unknown or list(own))[0]} is no parameter of loss={name}"
+            f"{': it has ' + ', '.join(known) if known else ''}. Leave it out, or give a formula: "
+            "--set 'loss__formula=exp(f) - y*f' --set loss__y=count."
+        )
+    found: Loss = kind(**own)
+    return found
 
 
 def _option(
@@ -126,7 +150,9 @@ def _check_name(name: str, estimator: type, where: str) -> None:
     """Raise InputError unless an estimator, or an option of it, has a parameter."""
     known = parameter_names(estimator)
     parameter, sign, own = name.partition("__")
-    if name in known or (sign and option_classes(parameter, [own], estimator)):
+    if name in known or (parameter == "loss" and sign and "loss" in known):
+        return
+    if sign and option_classes(parameter, [own], estimator):
         return
     if name in _NOT_HERE:
         raise InputError(f"{where} cannot set the parameter {name!r}; leave it out.")

@@ -32,7 +32,7 @@ from stagewise.cli.training.rows import HeldOutScores, TrainingRows
 from stagewise.cli.training.table_rows import TableRows
 from stagewise.data.categories.identifiers import looks_like_identifier
 from stagewise.errors import ColumnWarning
-from stagewise.losses import REGRESSION_LOSSES
+from stagewise.losses import REGRESSION_LOSSES, Loss
 
 __all__ = ["add_arguments", "run"]
 
@@ -282,7 +282,8 @@ def _check_queries(args: argparse.Namespace) -> None:
 
 def _check_exposure(estimator: Any, roles: Roles) -> None:
     """Raise if the loss has no log link, which an exposure needs."""
-    loss = REGRESSION_LOSSES.get(str(getattr(estimator, "loss", "")))
+    own = getattr(estimator, "loss", "")
+    loss = own if isinstance(own, Loss) else REGRESSION_LOSSES.get(str(own))
     if roles.exposure is not None and (loss is None or not loss.log_link):
         raise InputError(
             "--exposure needs a loss with a log link; add --set loss=poisson for counts, or gamma "

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from stagewise.boosting.recipe import BY_RESPONSE, Recipe
+from stagewise.errors import InvalidParameterError, ModelFormatError
 from stagewise.estimators.bases.boosting import BaseBoosting, OutOfBagMixin
+from stagewise.estimators.bases.fit_mixin import ANY_CLASSES
 from stagewise.estimators.bases.predictions.calibrated import CalibratedModel
-from stagewise.estimators.bases.predictions.classifier import ClassifierPredictions, make_class_loss
+from stagewise.estimators.bases.predictions.class_targets import ClassTargetPredictions
+from stagewise.estimators.bases.predictions.classifier import make_class_loss
 from stagewise.estimators.bases.predictions.prediction_sets import SetPredictions
 from stagewise.estimators.bases.trees.tree_attributes import TreeAttributes
 from stagewise.estimators.parameters.make_specs import BOOSTING_RULES, BOOSTING_USES, tree_adapter
-from stagewise.losses import Loss
+from stagewise.estimators.parameters.warm_start import check_same_classes
+from stagewise.losses import BinaryTargetsLoss, Loss
+from stagewise.model.model import Model
+from stagewise.training.reading.target_reader import OrderedClassReader, TargetReader
 from stagewise.training.specs import LearnerAdapter
+from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import suggests_names
 
 __all__ = ["GradientBoostingClassifier"]
@@ -23,7 +31,7 @@ __all__ = ["GradientBoostingClassifier"]
 class GradientBoostingClassifier(
     CalibratedModel,
     SetPredictions,
-    ClassifierPredictions,
+    ClassTargetPredictions,
     TreeAttributes,
     OutOfBagMixin,
     BaseBoosting,
@@ -35,11 +43,14 @@ class GradientBoostingClassifier(
 
     Parameters
     ----------
-    loss : {"log_loss", "exponential"}, Loss or function, default="log_loss"
-        The loss to minimise: the deviance, or AdaBoost's exponential loss, both for two or for more
-        classes; or an object derived from `stagewise.losses.Loss` whose `mean` are probabilities;
-        or a function (y, score) -> (gradient, hessian) of class codes and log odds. See
-        docs/losses.md.
+    loss : {"log_loss", "exponential", "focal", "brier", "hinge", "one_vs_rest", \
+"cumulative_logit", "cumulative_probit"}, Loss or function, default="log_loss"
+        The loss to minimise: the deviance, or AdaBoost's exponential loss, or one of those of
+        docs/losses.md, all for two or for more classes; the cumulative losses are for ordered
+        classes, with one score and learned thresholds (docs/ordinal.md). Or an object derived from
+        `stagewise.losses.Loss` whose `mean` are probabilities, such as one from a formula; or a
+        function (y, score) -> (gradient, hessian) of class codes and log odds. Several targets, y
+        of shape (n_rows, n_targets), have two classes each (docs/multi-label.md).
     init : {"mean", "zero"}, float, sequence of floats or estimator, default="mean"
         F before the first round. "mean": the best constant of the loss, such as the log odds of the
         classes. "zero": 0, all classes have the same probability. A number: this score, as of
@@ -69,6 +80,9 @@ class GradientBoostingClassifier(
         softmax(F / T); with `class_weight` also a constant for each class. "beta": three numbers
         for each class. "isotonic": an increasing function. "auto": the one with the least log loss
         of other rows. `decision_function` is not calibrated. See docs/calibration.md.
+    class_order : sequence of labels or None, default=None
+        The classes from the lowest to the highest, for losses of ordered classes. None: the order
+        of numbers, or that of an ordered categorical; text of more than two classes is an error.
     response, learning_rate, max_leaf_nodes, max_depth, min_samples_leaf, min_hessian, \
 l1_regularization, l2_regularization, min_gain, max_step, grow_policy, path_smoothing, \
 max_features, subsample, sampling, oob_score, dropout, monotonic_cst, interaction_cst, \
@@ -80,7 +94,9 @@ time_limit, warm_start, random_state, n_jobs, verbose, callbacks
     Attributes
     ----------
     classes_ : array
-        The labels, sorted.
+        The labels, sorted; of ordered classes, in their order.
+    thresholds_ : float64 array
+        Of ordered classes: P(y ≤ k) = G(thresholds_[k] - F).
     model_, n_iter_, best_iteration_, learning_rate_, train_loss_, validation_loss_, \
 evals_result_, best_score_, \
 held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_report_
@@ -103,6 +119,7 @@ held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_rep
     _rules = BOOSTING_RULES
     _uses = BOOSTING_USES
     _takes_offset = True
+    _scores_of_targets = True
 
     @suggests_names
     def __init__(
@@ -152,6 +169,7 @@ held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_rep
         verbose: int = 0,
         callbacks: Any = None,
         class_weight: Any = None,
+        class_order: Any = None,
     ) -> None:
         self.loss = loss
         self.init = init
@@ -197,6 +215,7 @@ held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_rep
         self.verbose = verbose
         self.callbacks = callbacks
         self.class_weight = class_weight
+        self.class_order = class_order
 
     def _recipe(self) -> Recipe:
         return BY_RESPONSE[self.response]
@@ -205,4 +224,69 @@ held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_rep
         return tree_adapter(params)
 
     def _make_loss(self, classes: npt.NDArray[Any] | None) -> Loss:
-        return make_class_loss(self.loss, classes, type(self).__name__)
+        classes = ANY_CLASSES if classes is None else classes  # of several targets
+        loss = make_class_loss(self.loss, classes, type(self).__name__, ordered=True)
+        if self.class_order is not None and not loss.ordered:
+            raise InvalidParameterError(
+                f"class_order is for losses of ordered classes, 'cumulative_logit' and "
+                f"'cumulative_probit', but loss is {short_repr(self.loss)}. Leave class_order at "
+                "None, or set one of these."
+            )
+        return loss
+
+    def _targets_loss(self, targets: tuple[npt.NDArray[Any], ...]) -> BinaryTargetsLoss:
+        for k, classes in enumerate(targets):
+            if len(classes) > 2:
+                raise ValueError(
+                    f"Target {k} of y has the {len(classes)} classes "
+                    f"{short_repr(classes.tolist()[:6])}. Several targets of gradient boosting "
+                    "have two classes each (labels); fit one model for this target, or use "
+                    "RandomForestClassifier."
+                )
+        one = self._make_loss(ANY_CLASSES)
+        if one.ordered or one.n_outputs != 1:
+            raise InvalidParameterError(
+                f"loss={short_repr(self.loss)} cannot be the loss of several targets, which need "
+                "one score for two classes. Set loss='log_loss', or fit one model per target."
+            )
+        return BinaryTargetsLoss(one, [len(classes) for classes in targets])
+
+    def _check_data(
+        self, params: dict[str, Any], data: Any, loss: Loss, previous: Model | None
+    ) -> None:
+        super()._check_data(params, data, loss, previous)
+        if data.class_targets is None:
+            return
+        for name in ("calibration", "conformal"):
+            if params[name] is not None:
+                raise InvalidParameterError(
+                    f"{name} is of one target, but y has {len(data.class_targets)}. Leave {name} "
+                    "at None, or fit one model per target."
+                )
+        if previous is not None:
+            check_same_classes(previous, data)
+
+    @classmethod
+    def _check_targets(cls, model: Model) -> None:
+        targets = model.class_targets or ()
+        if model.ensemble.n_outputs != len(targets) or any(len(own) > 2 for own in targets):
+            raise ModelFormatError(
+                f"a {cls.__name__} has one score for each target of two classes."
+            )
+
+    def _target_reader(self) -> TargetReader:
+        if self._make_loss(ANY_CLASSES).ordered:
+            return OrderedClassReader(type(self).__name__, self.class_weight, self.class_order)
+        reader: TargetReader = super()._target_reader()
+        return reader
+
+    @property
+    def thresholds_(self) -> npt.NDArray[np.float64]:
+        """The thresholds between ordered classes: P(y ≤ k) = G(thresholds_[k] - F)."""
+        found = self._fitted().learned_by("loss").get("thresholds")
+        if found is None:
+            raise AttributeError(
+                f"thresholds_ is an attribute of models with a loss of ordered classes; this one "
+                f"was fitted with loss={short_repr(self.loss)}."
+            )
+        return found

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from stagewise.losses.base import BoundLoss, Loss
+from stagewise.losses.binary_targets import BinaryTargetsLoss
 from stagewise.losses.check import check_loss
 from stagewise.losses.class_squared_error import BinarySquaredError, ClassSquaredError
 from stagewise.losses.class_targets import ClassTargetsLoss
@@ -13,9 +15,12 @@ from stagewise.losses.classification import (
     Logistic,
     Multinomial,
 )
+from stagewise.losses.cumulative import CumulativeLogit, CumulativeProbit
+from stagewise.losses.formula import FormulaLoss
 from stagewise.losses.function import FunctionLoss
 from stagewise.losses.levels import Expectiles, LevelsLoss, Quantiles
 from stagewise.losses.log_link import Gamma, Poisson, Tweedie
+from stagewise.losses.margins import Brier, Focal, Hinge, OneVsRest
 from stagewise.losses.multi_target import MultiTargetLoss
 from stagewise.losses.ranking import (
     RANKING_LOSSES,
@@ -51,20 +56,27 @@ __all__ = [
     "AbsoluteError",
     "Aft",
     "BinarySquaredError",
+    "BinaryTargetsLoss",
     "BoundLoss",
+    "Brier",
     "CauseSpecific",
     "ClassExponential",
     "ClassSquaredError",
     "ClassTargetsLoss",
     "Cox",
+    "CumulativeLogit",
+    "CumulativeProbit",
     "DiscreteTime",
     "Expectile",
     "Expectiles",
     "Exponential",
     "Fair",
     "FineGray",
+    "Focal",
+    "FormulaLoss",
     "FunctionLoss",
     "Gamma",
+    "Hinge",
     "Huber",
     "LambdaMap",
     "LambdaNdcg",
@@ -76,6 +88,7 @@ __all__ = [
     "Mape",
     "MultiTargetLoss",
     "Multinomial",
+    "OneVsRest",
     "PairwiseLogistic",
     "Poisson",
     "Quantile",
@@ -138,9 +151,21 @@ def _squared_error(n_classes: int) -> Loss:
     return BinarySquaredError() if n_classes <= 2 else ClassSquaredError(n_classes)
 
 
+def _margin_loss(kind: Any) -> Callable[[int], Loss]:
+    """Return a function of the number of classes that makes a loss with default parameters."""
+    return lambda n_classes: kind(n_classes=n_classes)
+
+
 # Functions of the number of classes.
 CLASSIFICATION_LOSSES: Mapping[str, Callable[[int], Loss]] = MappingProxyType(
-    {"log_loss": _log_loss, "exponential": _exponential, "squared_error": _squared_error}
+    {
+        "log_loss": _log_loss,
+        "exponential": _exponential,
+        "squared_error": _squared_error,
+        "cumulative_logit": CumulativeLogit,
+        "cumulative_probit": CumulativeProbit,
+        **{kind.name: _margin_loss(kind) for kind in (Focal, Brier, Hinge, OneVsRest)},
+    }
 )
 
 
@@ -151,6 +176,11 @@ def __dir__() -> list[str]:
 
 def is_class_loss(loss: Loss) -> bool:
     """Return whether a loss is one of this library for classes, not a subclass of it."""
+    if isinstance(loss, FormulaLoss):
+        return loss.of_classes
     return any(
         type(loss) is type(make(max(2, loss.n_outputs))) for make in CLASSIFICATION_LOSSES.values()
     )
+
+
+register_loss(FormulaLoss)  # a file has the formula

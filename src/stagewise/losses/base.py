@@ -68,6 +68,13 @@ class BoundLoss(ABC):
     def start(self, score: Matrix) -> None:  # noqa: B027 (only losses without a value use it)
         """Set the scores before the first round, from which a loss without a value counts."""
 
+    def follow(self, training: BoundLoss) -> None:  # noqa: B027 (only losses that learn use it)
+        """Use the numbers that the loss of the training rows learns; this one has other rows."""
+
+    def learned(self) -> Mapping[str, Vector]:
+        """Return the numbers that the loss has learned at the scores of the last `evaluate`."""
+        return {}
+
     @abstractmethod
     def evaluate(self, score: Matrix) -> float:
         """Evaluate the loss at scores of shape (n_rows, n_outputs); return the weighted sum.
@@ -129,6 +136,8 @@ class Loss(ABC):
         Whether the prediction is e^F, so that rows may have an exposure.
     largest_offset : float
         The largest absolute offset of a row: with a larger one, gradients would overflow.
+    ordered : bool
+        Whether the loss is one of ordered classes, any number of which share one score.
     learns : bool
         Whether predictions need numbers that `learn` computes.
     location : int or None
@@ -152,6 +161,7 @@ class Loss(ABC):
     parameter_names: tuple[str, ...] = ()
     log_link: bool = False
     largest_offset: float = math.inf
+    ordered: bool = False
     learns: bool = False
     location: int | None = None
     shares_trees: bool = False
@@ -169,6 +179,31 @@ class Loss(ABC):
 
     def __hash__(self) -> int:
         return hash((type(self), *sorted(vars(self))))  # values may be arrays, which have no hash
+
+    @staticmethod
+    def from_formula(
+        formula: str, y: str = "real", hessian: str | None = None, **parameters: float
+    ) -> Loss:
+        """Return the loss of a formula, such as "log(1 + exp(-y*f))" with y="±1".
+
+        Its derivatives, its link and its best constant are derived; see docs/formula-losses.md.
+
+        Parameters
+        ----------
+        formula : str
+            L(y, F) with the names y and f, numbers, + - * / **, functions such as exp and log, and
+            names of parameters.
+        y : {"real", "positive", "non_negative", "count", "0/1", "±1"}, default="real"
+            The targets. With "0/1" and "±1" it is a loss of two classes.
+        hessian : str or None, default=None
+            A formula of an upper bound of the second derivative, for a loss that is not convex or
+            has no curvature.
+        **parameters
+            The numbers that the formula has by name.
+        """
+        from stagewise.losses.formula import FormulaLoss
+
+        return FormulaLoss(formula, y, parameters, hessian)
 
     @abstractmethod
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
@@ -329,6 +364,14 @@ class Loss(ABC):
             )
         return np.asarray(mean)
 
+    def decide(self, score: Matrix) -> npt.NDArray[np.intp]:
+        """Return the codes of the predicted classes, from scores of shape (n_rows, n_outputs).
+
+        Unless overridden, one score is compared with 0, and several with each other.
+        """
+        codes = score[:, 0] > 0 if score.shape[1] == 1 else score.argmax(axis=1)
+        return np.asarray(codes, dtype=np.intp)
+
     def learn(self, y: npt.NDArray[Any], weight: Vector | None, score: Matrix) -> dict[str, Vector]:
         """Return the numbers that predictions need besides the scores, by name.
 
@@ -354,6 +397,10 @@ class Loss(ABC):
 
     def check(self, y: npt.NDArray[Any]) -> None:  # noqa: B027 (every y is valid, unless overridden)
         """Raise ValueError if y is outside the domain of the loss."""
+
+    def for_classes(self, n_classes: int) -> Loss:
+        """Return the same loss for a number of classes; losses of numbers are the same."""
+        return self
 
     def in_units(self, unit: float) -> Loss:
         """Return the same loss of targets that are multiplied by a unit.

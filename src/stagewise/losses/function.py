@@ -27,7 +27,7 @@ from stagewise.losses.base import (
 )
 from stagewise.losses.logarithm import MAX_STEP
 
-__all__ = ["FunctionLoss", "function_name", "needs_value"]
+__all__ = ["FunctionLoss", "function_name", "needs_value", "zero_of", "zeros_of"]
 
 MAX_STEPS = 200
 """Steps of the search for the best constant; a bisection of doubles takes fewer."""
@@ -110,7 +110,7 @@ class FunctionLoss(Loss):
                     np.array([mean_rows(h[:, k], weight) for k in range(self.n_outputs)]),
                 )
 
-        return _zero(sums) if self.n_outputs == 1 else _zeros(sums, self.n_outputs)
+        return zero_of(sums) if self.n_outputs == 1 else zeros_of(sums, self.n_outputs)
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         return np.asarray(score) if self._link is None else self._link.mean(score)
@@ -162,7 +162,7 @@ def function_name(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def _zero(sums: Callable[[Vector], tuple[Vector, Vector]]) -> Vector:
+def zero_of(sums: Callable[[Vector], tuple[Vector, Vector]]) -> Vector:
     """Return the zero of an increasing function, from its values and slopes."""
     at, low, high, last = 0.0, -np.inf, np.inf, np.inf
     for _ in range(MAX_STEPS):
@@ -182,7 +182,7 @@ def _zero(sums: Callable[[Vector], tuple[Vector, Vector]]) -> Vector:
     return np.array([at])
 
 
-def _zeros(sums: Callable[[Vector], tuple[Vector, Vector]], n_outputs: int) -> Vector:
+def zeros_of(sums: Callable[[Vector], tuple[Vector, Vector]], n_outputs: int) -> Vector:
     """Return the zero of a gradient, from its values and the diagonal of its slopes."""
     at = np.zeros(n_outputs)
     gradient, hessian = sums(at)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from stagewise.errors import InvalidParameterError
 from stagewise.exact_sums import mean_rows
 from stagewise.metrics.metric import FitFacts, Function, Metric
+from stagewise.metrics.ordinal import quadratic_kappa, rank_mae, ranked_probability_score
 from stagewise.metrics.probabilistic import PROBABILISTIC_METRICS
 from stagewise.metrics.queries import RANKING_NAMES, QueryMetric, parse_ranking_name
 from stagewise.metrics.ranking import RankedRows, roc_auc
@@ -251,6 +252,12 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             auc=(_by_class(roc_auc), True),
             average_precision=(_by_class(_average_precision), True),
             f1=(_f1, True),
+            ranked_probability_score=(ranked_probability_score, False),
+            quadratic_kappa=(quadratic_kappa, True),
+            rank_mae=(rank_mae, False),
+            hamming_loss=(_mean(CLASSIFICATION_ROW_LOSSES["error"]), False),
+            subset_accuracy=(_accuracy, True),
+            macro_auc=(_by_class(roc_auc), True),
         ),
         **_registered(
             "regression",
@@ -271,7 +278,8 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
         **_of_times("uno_c_index", uno_c_index),
     }
 )
-"""The metrics by name. Those of scores of several classes are means over the classes."""
+"""The metrics by name. Those of scores of several classes are means over the classes, and those of
+several targets of classes are means over the targets (`metric_of_targets`)."""
 
 
 @lru_cache(maxsize=256)

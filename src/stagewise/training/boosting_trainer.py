@@ -308,7 +308,7 @@ class _BoostingTrainer:
     def _metrics(self, rows: RowSet, name: str = HELD_OUT) -> BoundMetrics:
         """Return the metrics of the rows of a set."""
         own = self.spec.stopping.eval_metric, rows, self.loss, self.scale, self.data.classes
-        return bind_metrics(*own, name)
+        return bind_metrics(*own, name, self.data.class_targets)
 
     def _measured(self, start: _Start) -> list[MeasuredRows]:
         """Return the sets that are measured after every round; the one that decides comes first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from stagewise.losses.base import squeeze_outputs
 from stagewise.losses.levels import LevelsLoss
 from stagewise.losses.survival.competing_risks import CompetingRisksLoss
 from stagewise.metrics import Metric, find_metrics
+from stagewise.metrics.labels import metric_of_targets
 from stagewise.metrics.metric import FitFacts
 from stagewise.training.reading.row_set import RowSet
 
@@ -54,11 +55,20 @@ class BoundMetrics:
     offset: npt.NDArray[np.float64] | None = None
     rows_name: str = "held-out rows"
 
-    def values(self, score: npt.NDArray[np.float64], rows: Any = slice(None)) -> dict[str, float]:
-        """Return the metrics of scores, shape (n_rows, n_outputs), of some of the rows."""
+    def values(
+        self,
+        score: npt.NDArray[np.float64],
+        rows: Any = slice(None),
+        learned: Mapping[str, Vector] | None = None,
+    ) -> dict[str, float]:
+        """Return the metrics of scores, shape (n_rows, n_outputs), of some of the rows.
+
+        `learned` are the numbers that the loss has learned so far.
+        """
         if not self.metrics:
             return {}
-        predicted = self.scale.offset + self.scale.scale * self.loss.mean(squeeze_outputs(score))
+        loss = self.loss.with_learned(learned) if learned else self.loss
+        predicted = self.scale.offset + self.scale.scale * loss.mean(squeeze_outputs(score))
         if self.offset is not None:
             own, location = self.offset[rows], self.loss.location
             shift = squeeze_outputs(own) if location is None else own[:, location]
@@ -102,6 +112,7 @@ def bind_metrics(
     scale: Any,
     classes: npt.NDArray[Any] | None,
     name: str,
+    class_targets: Sequence[npt.NDArray[Any]] | None = None,
 ) -> BoundMetrics:
     """Return the metrics of rows.
 
@@ -117,11 +128,16 @@ def bind_metrics(
         The class labels; None: regression.
     name : str
         The name of the set.
+    class_targets : sequence of arrays or None
+        The class labels of each of several targets.
     """
-    task = loss.task or ("regression" if classes is None else "classification")
+    of_numbers = classes is None and class_targets is None
+    task = loss.task or ("regression" if of_numbers else "classification")
     found = find_metrics(eval_metric, task)
     facts = facts_of(loss, classes)
     metrics = [metric.bind(facts) for metric in found]
+    if class_targets is not None:
+        metrics = [metric_of_targets(metric, class_targets) for metric in metrics]
     labels = rows.y
     if classes is not None and not all(metric.of_codes for metric in metrics):
         labels = np.asarray(classes)[rows.y]

@@ -80,7 +80,7 @@ def check_targets(loss: Loss, data: TrainingData) -> None:
 def _check_class_loss(loss: Loss, n_classes: int) -> None:
     """Raise ValueError unless a loss has scores and probabilities for so many classes."""
     name, allowed = type(loss).__name__, {n_classes, *([1] if n_classes == 2 else [])}
-    if loss.n_outputs not in allowed:
+    if loss.n_outputs not in allowed and not loss.ordered:
         raise ValueError(
             f"y has {n_classes} classes, but the loss {name} has {loss.n_outputs} score"
             f"{'' if loss.n_outputs == 1 else 's'} per row; expected "
@@ -101,6 +101,8 @@ def learn_scale(
 
     With `start`, the offset is F before the first round, so that it is exact.
     """
+    if train.y.ndim > 1 and train.y.dtype.kind == "i":
+        return TargetScale(0.0, 1.0, 1.0)  # codes of classes
     if train.y.ndim > 1:
         if previous is not None:
             return TargetScales(np.asarray(previous.offset), np.asarray(previous.scale))

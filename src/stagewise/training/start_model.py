@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from stagewise.data.class_order import place_labels
 from stagewise.errors import InvalidParameterError
 from stagewise.learners.estimator import weight_argument
 from stagewise.losses import Loss
@@ -102,7 +103,7 @@ class StartModel:
                 "scikit-learn's CalibratedClassifierCV."
             )
         found = np.asarray(self.estimator.predict_proba(X), dtype=np.float64)
-        places = np.searchsorted(self.classes, self.estimator.classes_)
+        places = place_labels(self.classes, self.estimator.classes_)
         whole = np.zeros((len(found), len(self.classes)))  # a fold may lack a class
         whole[:, places] = found
         return whole

@@ -48,6 +48,7 @@ _size = 2**31 - 1
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
         "init": rules.start,
+        "class_order": rules.class_order,
         "response": OneOf(("newton", "gradient")),
         "step": OneOf(("auto", "newton", "region_optimum", "line_search")),
         "resample": flag,

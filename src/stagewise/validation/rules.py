@@ -21,6 +21,7 @@ __all__ = [
     "OrAuto",
     "Rule",
     "categorical",
+    "class_order",
     "column_name",
     "feature_count",
     "flag",
@@ -266,6 +267,17 @@ def start(value: Any) -> Any:
     if isinstance(value, (bool, str)) or not fits:
         raise ValueError("'mean', 'zero', a number, a number for each score, or an estimator")
     return tuple(numbers_given.tolist())
+
+
+def class_order(value: Any) -> Any:
+    """Return None, or labels from the lowest to the highest as a tuple."""
+    if value is None:
+        return None
+    labels = value.tolist() if hasattr(value, "tolist") else value
+    known = isinstance(labels, (list, tuple)) and len(labels) > 1
+    if not known or not all(isinstance(label, (str, bool, int, float)) for label in labels):
+        raise ValueError("None, or a list of the labels from the lowest to the highest")
+    return tuple(labels)
 
 
 def metric(value: Any) -> Any:

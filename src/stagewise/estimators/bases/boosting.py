@@ -111,7 +111,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
                 data.train.n_rows,
                 loss,
                 data.fold_sizes,
-                of_classes=data.classes is not None,
+                of_classes=data.of_classes,
                 is_sparse=data.train.is_sparse,
                 has_validation=data.valid is not None,
                 total_weight=data.train.total_weight,

@@ -18,7 +18,7 @@ from stagewise.estimators.bases.first_rank import fit_on_first_rank
 from stagewise.estimators.bases.predictions.scores import refuse_offset
 from stagewise.estimators.bases.predictions.unseen_rows import FinishedFit
 from stagewise.estimators.parameters.make_specs import choose_seed, input_spec
-from stagewise.losses import ClassTargetsLoss, Loss, MultiTargetLoss
+from stagewise.losses import Loss, MultiTargetLoss
 from stagewise.losses.registration import custom_loss
 from stagewise.model.model import Model
 from stagewise.training.fit_report import counts_by_name, fit_report, log_fit
@@ -304,10 +304,15 @@ class FitMixin:
                 refuse_offset(self, name)
         check_offsets(arguments)
 
+    def _targets_loss(self, targets: tuple[npt.NDArray[Any], ...]) -> Any:
+        """Return the loss of several targets of these classes."""
+        raise NotImplementedError
+
     def _loss_of(self, data: TrainingData) -> Loss:
         """Return the loss of one target, or of several."""
         if data.class_targets is not None:
-            return ClassTargetsLoss([len(classes) for classes in data.class_targets])
+            found: Loss = self._targets_loss(data.class_targets)
+            return found
         loss = self._make_loss(data.classes)
         several = data.train.n_targets > 1 or data.target_names is not None
         return MultiTargetLoss(loss, data.train.n_targets) if several else loss

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from stagewise.data.row_offset import offset_scores
 from stagewise.elementary import portable_exp
-from stagewise.losses import ClassTargetsLoss, Loss, MultiTargetLoss
+from stagewise.losses import Loss, MultiTargetLoss
 from stagewise.training.reading.target_reader import Target
 
 __all__ = [
@@ -109,7 +109,8 @@ def fit_loss(estimator: Any) -> Loss:
     """Return the loss that a fitted estimator minimises."""
     model = estimator.model_
     if model.class_targets is not None:
-        return ClassTargetsLoss([len(classes) for classes in model.class_targets])
+        found: Loss = estimator._targets_loss(model.class_targets)  # noqa: SLF001
+        return found
     loss: Loss = estimator._make_loss(model.classes)  # noqa: SLF001
     n_targets = model.ensemble.n_outputs
     several = model.classes is None and (n_targets > 1 or model.targets is not None)

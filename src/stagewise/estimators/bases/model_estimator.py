@@ -67,10 +67,11 @@ class ModelEstimator(LibraryEstimator):
     def _check_model(cls, model: Model) -> None:
         """Raise ModelFormatError unless an estimator of this class could have fitted the model."""
         if model.class_targets is not None:
-            if not cls._several_targets or model.loss != "squared_error":
+            if not cls._several_targets:
                 raise ModelFormatError(
                     f"a {cls.__name__} does not have several targets of classes."
                 )
+            cls._check_targets(model)
             return
         losses: Any = REGRESSION_LOSSES if model.classes is None else CLASSIFICATION_LOSSES
         losses = RANKING_LOSSES if model.task == "ranking" else losses
@@ -88,6 +89,11 @@ class ModelEstimator(LibraryEstimator):
             )
         if model.classes is None and n_outputs > 1 and not cls._several_targets:
             raise ModelFormatError(f"a {cls.__name__} does not have {n_outputs} targets.")
+
+    @classmethod
+    def _check_targets(cls, model: Model) -> None:
+        """Raise ModelFormatError unless the scores are those of several targets of classes."""
+        raise ModelFormatError(f"a {cls.__name__} does not have several targets of classes.")
 
     @classmethod
     def _from_model(cls, model: Model, params: Mapping[str, Any], notes: Mapping[str, Any]) -> Self:

@@ -17,7 +17,13 @@ from sklearn import model_selection
 
 from stagewise import options
 from stagewise.learners.histogram_tree import HistogramTree
-from stagewise.losses import RANKING_LOSSES, REGRESSION_LOSSES, Loss, is_class_loss
+from stagewise.losses import (
+    CLASSIFICATION_LOSSES,
+    RANKING_LOSSES,
+    REGRESSION_LOSSES,
+    Loss,
+    is_class_loss,
+)
 from stagewise.losses.registration import make_registered, saved_loss
 from stagewise.options import Option
 from stagewise.validation.messages import short_repr, warn_caller
@@ -120,10 +126,11 @@ def _plain(value: Any) -> Any:
 def _plain_loss(value: Any) -> Any:
     if not isinstance(value, Loss) and not callable(value):
         return value
-    if isinstance(value, Loss) and is_class_loss(value):
+    if isinstance(value, Loss) and is_class_loss(value) and not value.parameter_names:
         return value.name  # the number of classes is in the model
     known = {**REGRESSION_LOSSES, **RANKING_LOSSES}
-    if isinstance(value, Loss) and type(value) is known.get(value.name):
+    of_classes = isinstance(value, Loss) and is_class_loss(value)
+    if of_classes or type(value) is known.get(getattr(value, "name", "")):
         return {"loss": value.name, **{n: getattr(value, n) for n in value.parameter_names}}
     saved = saved_loss(value)
     if saved is None:
@@ -192,7 +199,10 @@ def _object(value: Any) -> Any:
             raise ValueError(f"the option {value['option']!r} is unknown.")
         return kind(**own)
     if "loss" in own:
-        loss = {**REGRESSION_LOSSES, **RANKING_LOSSES}.get(str(own.pop("loss")))
+        name = str(own.pop("loss"))
+        loss: Any = {**REGRESSION_LOSSES, **RANKING_LOSSES}.get(name)
+        if name in CLASSIFICATION_LOSSES:
+            loss = type(CLASSIFICATION_LOSSES[name](2))
         return make_registered(value) if loss is None else loss(**own)
     if "splitter" in own:
         name = own.pop("splitter")

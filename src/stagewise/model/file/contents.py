@@ -245,7 +245,8 @@ def unpack(facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> tuple[Model
     n_classes = None if classes is None else len(classes)
     if class_targets is not None:
         n_classes = sum(map(len, class_targets))
-    offset, scale = _unpack_scores(arrays, n_classes, joint=class_targets is not None)
+    joint = 0 if class_targets is None else len(class_targets)
+    offset, scale = _unpack_scores(arrays, n_classes, n_targets=joint)
     features = _unpack_features(arrays)
     if not features.n and not any(name in arrays for name in LEAST_SQUARES):
         raise ModelFormatError("it has no features, and only a linear model needs none")
@@ -350,7 +351,7 @@ def _unpack_classes(
 
 
 def _unpack_scores(
-    arrays: Mapping[str, Array], n_classes: int | None, *, joint: bool
+    arrays: Mapping[str, Array], n_classes: int | None, *, n_targets: int
 ) -> tuple[Any, Any]:
     """Check the constants of the model against its task; return offset and scale."""
     base, offset, scale = arrays["base"], arrays["offset"], arrays["scale"]
@@ -369,7 +370,8 @@ def _unpack_scores(
         fits = len(base) >= 1
     else:
         # Two classes have one output or two; more classes have one output each.
-        fits = len(base) == n_classes or (len(base) == 1 and n_classes == 2 and not joint)
+        # Ordered classes share one; several targets have one each, or one for each class.
+        fits = len(base) == n_classes or len(base) == (n_targets or 1)
         if offset[0] != 0.0 or scale[0] != 1.0:
             raise ModelFormatError("it is a classifier with an offset or a scale")
     if not fits:

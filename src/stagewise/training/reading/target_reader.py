@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,6 +18,7 @@ from stagewise.data import (
     read_targets,
     target_names,
 )
+from stagewise.data.class_order import order_labels, place_labels
 from stagewise.data.labels import Labels
 from stagewise.training.reading.class_weights import (
     class_weighted,
@@ -24,7 +26,14 @@ from stagewise.training.reading.class_weights import (
     without_absent,
 )
 
-__all__ = ["ClassReader", "ClassTargetsReader", "NumberReader", "Target", "TargetReader"]
+__all__ = [
+    "ClassReader",
+    "ClassTargetsReader",
+    "NumberReader",
+    "OrderedClassReader",
+    "Target",
+    "TargetReader",
+]
 
 Vector = npt.NDArray[np.float64]
 
@@ -85,9 +94,13 @@ class ClassReader:
     caller: str
     class_weight: Any
 
+    def read_classes(self, y: Any, n_rows: int) -> Labels:
+        """Return the classes in the order of their codes, and the code of each row."""
+        return read_labels(y, n_rows, caller=self.caller)
+
     def read(self, y: Any, sample_weight: Any, n_rows: int) -> Target:
-        """Return the codes of the classes, in the order of the sorted labels."""
-        classes, codes = read_labels(y, n_rows, caller=self.caller)
+        """Return the codes of the classes."""
+        classes, codes = self.read_classes(y, n_rows)
         weight = check_weight(sample_weight, n_rows)
         classes, codes = without_absent(classes, codes, weight)
         weight = class_weighted(self.class_weight, classes, codes, weight)
@@ -106,9 +119,32 @@ class ClassReader:
                 f"there is the label {unknown[0]!r}, which y does not have (the classes of the "
                 f"training rows are {classes.tolist()[:20]}). Leave such rows out."
             )
-        places = np.searchsorted(classes, found).astype(np.int32)
+        places = place_labels(classes, found).astype(np.int32)
         weight = check_weight(sample_weight, n_rows)
         return places[codes], None if weight is None else as_frequencies(weight)
+
+
+@dataclass(frozen=True)
+class OrderedClassReader(ClassReader):
+    """Reads labels of ordered classes.
+
+    Parameters
+    ----------
+    caller, class_weight
+        As of `ClassReader`.
+    order : sequence of labels or None
+        The classes in their order; None: numbers, or an ordered categorical.
+    """
+
+    order: Sequence[Any] | None = None
+
+    def read_classes(self, y: Any, n_rows: int) -> Labels:
+        """Return the classes in their order; see `order_labels`."""
+        remedy = (
+            "Pass class_order=[...], the labels from the lowest to the highest; or an ordered "
+            "categorical (pandas.Categorical(y, categories=[...], ordered=True)), or integers."
+        )
+        return order_labels(super().read_classes(y, n_rows), y, self.order, remedy)
 
 
 @dataclass(frozen=True)

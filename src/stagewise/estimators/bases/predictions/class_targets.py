@@ -9,15 +9,16 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.metaestimators import available_if
 
-from stagewise.errors import InvalidParameterError
+from stagewise.errors import InvalidParameterError, ModelFormatError
 from stagewise.estimators.bases.predictions.classifier import ClassifierPredictions
-from stagewise.losses import ClassTargetsLoss
+from stagewise.losses import BinaryTargetsLoss, ClassTargetsLoss, Loss
 from stagewise.model.model import Model
 from stagewise.training.reading.target_reader import ClassTargetsReader, TargetReader
 
 __all__ = ["ClassTargetPredictions", "exact_matches"]
 
 Vector = npt.NDArray[np.float64]
+ClassTargets = tuple[npt.NDArray[Any], ...]
 
 
 def exact_matches(y: npt.NDArray[Any], predicted: npt.NDArray[Any], weight: Any = None) -> float:
@@ -28,7 +29,8 @@ def exact_matches(y: npt.NDArray[Any], predicted: npt.NDArray[Any], weight: Any 
 def _has_one_target(estimator: Any) -> bool:
     """Raise AttributeError if an estimator was fitted to several targets."""
     model = estimator.__dict__.get("model_")
-    if model is not None and model.class_targets is not None:
+    has_scores = estimator._scores_of_targets  # noqa: SLF001
+    if model is not None and model.class_targets is not None and not has_scores:
         raise AttributeError(
             f"decision_function is for one target, but y had {len(model.class_targets)}. Use "
             "predict_proba."
@@ -40,6 +42,8 @@ class ClassTargetPredictions(ClassifierPredictions):
     """Classifiers whose y may have several columns of classes (multi-label, multi-output)."""
 
     _several_targets = True
+    _scores_of_targets = False
+    """Whether several targets have scores besides their probabilities."""
 
     def _target_reader(self) -> TargetReader:
         return ClassTargetsReader(type(self).__name__, self.class_weight)
@@ -53,8 +57,8 @@ class ClassTargetPredictions(ClassifierPredictions):
             The rows.
         n_rounds : int or None
             The number of trees to use; None: all.
-        offset : None
-            Trees have no offsets.
+        offset : array-like of shape (n_rows,) or (n_rows, n_outputs), number, str or None
+            As of `fit`; forests and single trees have none.
 
         Returns
         -------
@@ -79,7 +83,8 @@ class ClassTargetPredictions(ClassifierPredictions):
     ) -> Vector:
         """Return the scores: shape (n_rows,) for two classes, else (n_rows, n_classes).
 
-        An estimator that was fitted to several targets does not have this method.
+        Of several targets it is one score for each, shape (n_rows, n_targets); forests and single
+        trees do not have this method then.
 
         Parameters
         ----------
@@ -87,8 +92,8 @@ class ClassTargetPredictions(ClassifierPredictions):
             The rows.
         n_rounds : int or None
             The number of trees to use; None: all.
-        offset : None
-            Trees have no offsets.
+        offset : array-like of shape (n_rows,) or (n_rows, n_outputs), number, str or None
+            As of `fit`; forests and single trees have none.
         """
         return super().decision_function(X, n_rounds=n_rounds, offset=offset)
 
@@ -105,8 +110,8 @@ class ClassTargetPredictions(ClassifierPredictions):
             L[l, k], the cost of predicting class k for a row of class l; for one target.
         n_rounds : int or None
             The number of trees to use; None: all.
-        offset : None
-            Trees have no offsets.
+        offset : array-like of shape (n_rows,) or (n_rows, n_outputs), number, str or None
+            As of `fit`; forests and single trees have none.
 
         Returns
         -------
@@ -123,8 +128,8 @@ class ClassTargetPredictions(ClassifierPredictions):
         ----------
         X, y, sample_weight
             Rows, their labels and their weights.
-        offset : None
-            Trees have no offsets.
+        offset : array-like of shape (n_rows,) or (n_rows, n_outputs), number, str or None
+            As of `fit`; forests and single trees have none.
         """
         if self._fitted().class_targets is None:
             return super().score(X, y, sample_weight, offset=offset)
@@ -143,7 +148,7 @@ class ClassTargetPredictions(ClassifierPredictions):
 
     def _by_target(self, values: Vector) -> Any:
         targets = self._fitted().class_targets
-        return values if targets is None else _loss(targets).split(values)
+        return values if targets is None else self._targets_loss(targets).split(values)
 
     def _check_one_target(self, what: str) -> None:
         targets = self._fitted().class_targets
@@ -155,13 +160,14 @@ class ClassTargetPredictions(ClassifierPredictions):
     def _predict_scores(self, model: Model, score: Vector) -> Vector:
         if model.class_targets is None:
             return super()._predict_scores(model, score)
-        return _loss(model.class_targets).mean(score)
+        return self._targets_loss(model.class_targets).mean(score)
 
     def _decide(self, model: Model, score: Vector) -> npt.NDArray[Any]:
         targets = model.class_targets
         if targets is None:
             return super()._decide(model, score)
-        codes = [own.argmax(axis=1) for own in _loss(targets).split(score)]
+        loss = self._targets_loss(targets)
+        codes = [own.argmax(axis=1) for own in loss.split(loss.mean(score))]
         same = len({classes.dtype for classes in targets}) == 1
         kind = np.result_type(*targets) if same else object
         labels = np.empty((len(score), len(targets)), dtype=kind)
@@ -169,6 +175,20 @@ class ClassTargetPredictions(ClassifierPredictions):
             labels[:, k] = classes[own]
         return labels
 
+    def _prediction_loss(self, model: Any) -> Loss:
+        if model.class_targets is None:
+            return super()._prediction_loss(model)
+        return self._targets_loss(model.class_targets)
 
-def _loss(targets: tuple[npt.NDArray[Any], ...]) -> ClassTargetsLoss:
-    return ClassTargetsLoss([len(classes) for classes in targets])
+    def _targets_loss(self, targets: ClassTargets) -> ClassTargetsLoss | BinaryTargetsLoss:
+        """Return the loss of several targets of these classes."""
+        return ClassTargetsLoss([len(classes) for classes in targets])
+
+    @classmethod
+    def _check_targets(cls, model: Model) -> None:
+        """Raise ModelFormatError unless the scores of a file are those of its targets."""
+        assert model.class_targets is not None
+        if model.loss != "squared_error" or model.ensemble.n_outputs != sum(
+            map(len, model.class_targets)
+        ):
+            raise ModelFormatError(f"a {cls.__name__} does not have these targets of classes.")

@@ -28,12 +28,24 @@ __all__ = ["ClassifierPredictions", "make_class_loss"]
 Vector = npt.NDArray[np.float64]
 
 
-def make_class_loss(loss: Any, classes: npt.NDArray[Any] | None, estimator_name: str) -> Loss:
-    """Return the loss for these classes."""
+def make_class_loss(
+    loss: Any, classes: npt.NDArray[Any] | None, estimator_name: str, *, ordered: bool = False
+) -> Loss:
+    """Return the loss for these classes; `ordered`: the classes may have an order."""
     assert classes is not None
+    made = _class_loss(loss, classes, estimator_name)
+    if made.ordered and not ordered:
+        raise InvalidParameterError(
+            f"loss={made.name!r} is for ordered classes, which {estimator_name} does not have. Use "
+            "GradientBoostingClassifier."
+        )
+    return made
+
+
+def _class_loss(loss: Any, classes: npt.NDArray[Any], estimator_name: str) -> Loss:
     own = custom_loss(loss, CLASSIFICATION_LOSSES["log_loss"](len(classes)))
     if own is not None:
-        return own
+        return own.for_classes(len(classes))
     if not (isinstance(loss, str) and loss in CLASSIFICATION_LOSSES):
         raise InvalidParameterError(
             f"The parameter 'loss' of {estimator_name} must be one of "
@@ -205,5 +217,5 @@ class ClassifierPredictions(ClassifierMixin):
         if is_calibrated(model):
             codes = self._predict_scores(model, score).argmax(axis=1)
         else:
-            codes = score[:, 0] > 0 if score.shape[1] == 1 else score.argmax(axis=1)
+            codes = self._prediction_loss(model).decide(score)
         return np.asarray(model.classes[codes.astype(np.intp)])

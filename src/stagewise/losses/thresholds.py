@@ -1,0 +1,192 @@
+"""Thresholds between ordered classes: maximum likelihood for given scores, by Newton's method.
+
+The negative log-likelihood of a cumulative model is convex in the thresholds (Burridge 1981; Pratt
+1981), and infinite where two of them are equal. Its second derivatives are a tridiagonal matrix, so
+a step costs one pass over the rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise._native import Workers, cumulative_sums
+from stagewise.exact_sums import mean_rows, sum_by_code
+
+__all__ = ["Rows", "fit_thresholds", "limits", "start_thresholds"]
+
+Vector = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int32]
+Quantile = Callable[[Vector], Vector]
+
+MAX_STEPS = 200
+TOLERANCE = 1e-6
+"""The search ends after a step that is not larger: the error of the thresholds is of the order of
+its square."""
+SMALLEST_GAP_RATIO = 0.1
+"""A step leaves at least this share of the distance between two thresholds."""
+LONGEST_STEP = 4.0
+ROUNDING = 1e-9
+"""A last step may increase the loss by so much of it: its sum is rounded."""
+ABSENT_GAP = 1e-3
+"""The distance of the two thresholds of a class that no training row has (in a fold)."""
+FAR = 36.0
+"""The distance of a threshold that all rows are on one side of; log odds of 2^52."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of ordered classes.
+
+    Attributes
+    ----------
+    workers : Workers
+        The threads.
+    codes : int32 array
+        The class of each row.
+    n_classes : int
+        The number of classes.
+    weight : float64 array or None
+        The weight of each row; None: 1.
+    score : float64 array
+        The score of each row.
+    normal : bool
+        Whether the latent variable is normal; else it is logistic.
+    """
+
+    workers: Workers
+    codes: Codes
+    n_classes: int
+    weight: Vector | None
+    score: Vector
+    normal: bool
+
+    def of_present(self, present: npt.NDArray[np.bool_]) -> Rows:
+        """Return the rows of positive weight; the codes are those of the classes that they have."""
+        kept = np.ones(len(self.codes), dtype=bool) if self.weight is None else self.weight > 0
+        place = (np.cumsum(present) - 1).astype(np.int32)
+        weight = None if self.weight is None else self.weight[kept]
+        codes, n = place[self.codes[kept]], int(present.sum())
+        return replace(self, codes=codes, n_classes=n, weight=weight, score=self.score[kept])
+
+
+def limits(thresholds: Vector, codes: Codes, score: Vector) -> tuple[Vector, Vector]:
+    """Return the limits of each row's class on the scale of the latent variable less the score."""
+    ends = np.concatenate([[-math.inf], thresholds, [math.inf]])
+    return ends[codes] - score, ends[codes + 1] - score
+
+
+def start_thresholds(quantile: Quantile, counts: Vector, centre: float = 0.0) -> Vector:
+    """Return the best thresholds of classes with these sums of weights if all scores are equal."""
+    return centre + quantile(np.cumsum(counts)[:-1] / counts.sum())
+
+
+def fit_thresholds(rows: Rows, quantile: Quantile, start: Vector | None = None) -> Vector:
+    """Return the ordered thresholds of maximum likelihood.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows.
+    quantile : callable
+        The inverse of the distribution function.
+    start : float64 array or None
+        The thresholds to begin with; None: those of equal scores.
+    """
+    counts = sum_by_code(rows.codes, rows.n_classes, rows.weight)
+    centre = mean_rows(rows.score, rows.weight)
+    present = counts > 0
+    if present.all():
+        begin = start_thresholds(quantile, counts, centre) if start is None else start
+        return _newton(rows, begin)
+    # Without weight, the likelihood of a class is no part of the sum: the others are fitted alone.
+    found = np.empty(0)
+    if present.sum() > 1:
+        own = rows.of_present(present)
+        found = _newton(own, start_thresholds(quantile, counts[present], centre))
+    return _with_absent(found, present, centre)
+
+
+def _with_absent(found: Vector, present: npt.NDArray[np.bool_], centre: float) -> Vector:
+    """Return thresholds of all classes; absent ones have an interval of ABSENT_GAP."""
+    if not len(found):  # all rows are of one class
+        own = int(np.argmax(present))
+        steps = np.arange(len(present) - 1) - own
+        return np.where(
+            steps < 0, centre - FAR + (steps + 1) * ABSENT_GAP, centre + FAR + steps * ABSENT_GAP
+        )
+    first = int(np.argmax(present))
+    thresholds: list[float] = [found[0] - ABSENT_GAP * (first - k) for k in range(first)]
+    n = 0
+    for k in range(first, len(present) - 1):
+        if present[k] and n < len(found):
+            thresholds.append(float(found[n]))
+            n += 1
+        else:
+            thresholds.append(thresholds[-1] + ABSENT_GAP)
+    return _ordered(np.array(thresholds))
+
+
+def _ordered(thresholds: Vector) -> Vector:
+    """Return increasing thresholds; one that is not above the one before it is moved up."""
+    for k in range(1, len(thresholds)):
+        if thresholds[k] <= thresholds[k - 1]:
+            thresholds[k] = thresholds[k - 1] + 1e-6 * ABSENT_GAP
+    return thresholds
+
+
+def _newton(rows: Rows, start: Vector) -> Vector:
+    at = start
+    total, gradient, diagonal, beside = _sums(rows, at)
+    for _ in range(MAX_STEPS):
+        step = _shortened(at, -_solve(diagonal, beside, gradient))
+        while True:
+            size = float(np.abs(step).max())
+            sums = _sums(rows, at + step)
+            if sums[0] <= total or size <= TOLERANCE:
+                break
+            step = 0.5 * step
+        if not sums[0] <= total + ROUNDING * abs(total):
+            return at
+        at = at + step
+        total, gradient, diagonal, beside = sums
+        if size <= TOLERANCE:
+            break
+    return at
+
+
+def _shortened(at: Vector, step: Vector) -> Vector:
+    """Return a step that is not too long and keeps the order of the thresholds."""
+    step = step * min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), TOLERANCE))
+    shrinks = np.diff(step) < 0
+    if shrinks.any():
+        room = np.diff(at)[shrinks] * (1.0 - SMALLEST_GAP_RATIO)
+        step = step * min(1.0, float((room / -np.diff(step)[shrinks]).min()))
+    return np.asarray(step)
+
+
+def _sums(rows: Rows, at: Vector) -> tuple[float, Vector, Vector, Vector]:
+    """Return the loss, its gradient, and the diagonal and the secondary diagonal of its hessian."""
+    own = cumulative_sums(rows.workers, rows.codes, rows.score, rows.weight, at, rows.normal)
+    loss, lower, upper, lower_lower, upper_upper, lower_upper = own.reshape(-1, 6).T
+    gradient, diagonal = upper[:-1] + lower[1:], upper_upper[:-1] + lower_lower[1:]
+    return float(loss.sum()), gradient, diagonal, lower_upper[1:-1]
+
+
+def _solve(diagonal: Vector, beside: Vector, right: Vector) -> Vector:
+    """Return the solution of a positive definite tridiagonal system, by elimination."""
+    # Where the likelihood is flat, both are 0 to rounding: the step is then limited by its length.
+    pivots = np.maximum(diagonal, 1e-12 * float(diagonal.max(initial=1e-300)))
+    values = right.copy()
+    for k in range(1, len(right)):
+        factor = beside[k - 1] / pivots[k - 1]
+        pivots[k] = max(pivots[k] - factor * beside[k - 1], 1e-12 * pivots[k])
+        values[k] -= factor * values[k - 1]
+    values[-1] /= pivots[-1]
+    for k in range(len(right) - 2, -1, -1):
+        values[k] = (values[k] - beside[k] * values[k + 1]) / pivots[k]
+    return np.asarray(values)
