@@ -92,6 +92,8 @@ class Monitor:
         The progress bar or lines.
     loss_scale : float
         The factor from the units of the loss to those of the target.
+    loss_start : float
+        What is added to the loss then, such as the log-likelihood of the scale of the target.
     history : dict
         The loss and the metrics of the fit that is continued, as `evals`.
     peers : Peers
@@ -119,6 +121,7 @@ class Monitor:
         callbacks: Sequence[Callback],
         display: ProgressDisplay,
         loss_scale: float = 1.0,
+        loss_start: float = 0.0,
         history: dict[str, dict[str, list[float]]] | None = None,
         peers: Peers = ALONE,
         save: Callable[[int], None] | None = None,
@@ -136,7 +139,7 @@ class Monitor:
         self.stop_reason = ""
         self._callbacks = callbacks
         self._display = display
-        self._loss_scale = loss_scale
+        self._loss_scale, self._loss_start = loss_scale, loss_start
         self._peers, self._save = peers, save
         self._begin = time.perf_counter()
         if early_stopping is not None:
@@ -205,7 +208,7 @@ class Monitor:
         measured = {name: dict(values) for name, values in evals.items()}
         for name, values in measured.items():
             self._check_finite(round_number, values[LOSS], WORDS.get(name, repr(name)))
-            values[LOSS] *= self._loss_scale
+            values[LOSS] = self._loss_start + self._loss_scale * values[LOSS]
         return measured
 
     def _reasons(self, progress: Progress) -> list[str]:

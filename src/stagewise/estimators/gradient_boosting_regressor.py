@@ -6,6 +6,7 @@ from typing import Any
 
 from stagewise.boosting.recipe import BY_RESPONSE, Recipe
 from stagewise.estimators.bases.boosting import BaseBoosting, OutOfBagMixin
+from stagewise.estimators.bases.predictions.distributions import DistributionPredictions
 from stagewise.estimators.bases.predictions.intervals import IntervalPredictions
 from stagewise.estimators.bases.predictions.regressor import (
     RegressionLossParameters,
@@ -21,6 +22,7 @@ __all__ = ["GradientBoostingRegressor"]
 
 class GradientBoostingRegressor(
     IntervalPredictions,
+    DistributionPredictions,
     RegressionLossParameters,
     RegressorPredictions,
     TreeAttributes,

@@ -17,6 +17,7 @@ from stagewise.losses.classification import (
 )
 from stagewise.losses.cumulative import CumulativeLogit, CumulativeProbit
 from stagewise.losses.formula import FormulaLoss
+from stagewise.losses.distributions import DISTRIBUTION_LOSSES, DistributionLoss
 from stagewise.losses.function import FunctionLoss
 from stagewise.losses.levels import Expectiles, LevelsLoss, Quantiles
 from stagewise.losses.log_link import Gamma, Poisson, Tweedie
@@ -67,6 +68,7 @@ __all__ = [
     "CumulativeLogit",
     "CumulativeProbit",
     "DiscreteTime",
+    "DistributionLoss",
     "Expectile",
     "Expectiles",
     "Exponential",
@@ -100,7 +102,9 @@ __all__ = [
     "register_loss",
 ]
 
-REGRESSION_LOSSES: Mapping[str, type[Loss]] = MappingProxyType(
+_SEVERAL_SCORES: tuple[type[Loss], ...] = (Quantiles, Expectiles, *DISTRIBUTION_LOSSES)
+
+POINT_LOSSES: Mapping[str, type[Loss]] = MappingProxyType(
     {
         loss.name: loss
         for loss in (
@@ -115,16 +119,15 @@ REGRESSION_LOSSES: Mapping[str, type[Loss]] = MappingProxyType(
             Poisson,
             Gamma,
             Tweedie,
-            Quantiles,
-            Expectiles,
         )
     }
 )
+"""The losses of one score per target, which several targets may have."""
 
-POINT_LOSSES: Mapping[str, type[Loss]] = MappingProxyType(
-    {name: loss for name, loss in REGRESSION_LOSSES.items() if not issubclass(loss, LevelsLoss)}
+REGRESSION_LOSSES: Mapping[str, type[Loss]] = MappingProxyType(
+    {**POINT_LOSSES, **{loss.name: loss for loss in _SEVERAL_SCORES}}
 )
-"""The losses of one number per target, which several targets may have."""
+"""All losses of numbers."""
 
 SURVIVAL_LOSSES: Mapping[str, type[SurvivalLoss]] = MappingProxyType(
     {loss.name: loss for loss in (Cox, Aft, DiscreteTime, CauseSpecific, FineGray)}

@@ -143,6 +143,8 @@ class Loss(ABC):
     location : int or None
         Of several scores that describe one target, the one that has the offset of a row and the
         monotone constraints; None: all are equal.
+    offset_outputs : tuple of int
+        The scores that have the offset, if it is not the location alone.
     shares_trees : bool
         Whether leaves="auto" is "vector": one tree per round for all scores.
     has_distribution : bool
@@ -164,6 +166,7 @@ class Loss(ABC):
     ordered: bool = False
     learns: bool = False
     location: int | None = None
+    offset_outputs: tuple[int, ...] = ()
     shares_trees: bool = False
     has_distribution: bool = False
 

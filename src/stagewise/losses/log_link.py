@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Gradients, Workers
+from stagewise.distributions import Distribution
+from stagewise.distributions import Poisson as PoissonDistribution
 from stagewise.elementary import portable_exp
 from stagewise.exact_sums import mean_rows
 from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
@@ -105,6 +107,11 @@ class Poisson(LogLinkLoss):
     name = "poisson"
     kernel = ("poisson", 0.0)
     power = 1.0
+    has_distribution = True
+
+    def distribution(self, score: Matrix, start: Any = 0.0, scale: Any = 1.0) -> Distribution:
+        """Return Poisson distributions with the mean e^F."""
+        return PoissonDistribution(mu=np.exp(np.asarray(score).reshape(len(score))))
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
         return np.asarray(np.exp(score) - y * score)

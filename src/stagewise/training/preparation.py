@@ -284,6 +284,7 @@ def make_monitor(
         callbacks=stopping.callbacks,
         display=ProgressDisplay(stopping.verbose),
         loss_scale=scale.loss_unit(loss.degree or 0),
+        loss_start=_log_scale(loss, scale),
         history={
             name: {LOSS: losses}
             for name, losses in zip((TRAIN, decides), history, strict=True)
@@ -294,6 +295,12 @@ def make_monitor(
         decides=decides,
         metric=metrics.metrics[0] if metrics is not None and metrics.metrics else None,
     )
+
+
+def _log_scale(loss: Loss, scale: Scale) -> float:
+    """Return log of the scale, for densities of scaled targets; 0 for other losses."""
+    is_density = loss.has_distribution and loss.degree is not None
+    return math.log(scale.scale) if is_density and isinstance(scale, TargetScale) else 0.0
 
 
 def choose_rounds(hold_out: HoldOutSpec, data: TrainingData, monitor: Monitor) -> RoundChoice:

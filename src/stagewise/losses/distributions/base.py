@@ -1,16 +1,15 @@
 """The base class of losses that are the negative log-likelihood of a distribution.
 
 A score is a parameter of the distribution after its link. Trees are fitted to the natural gradient
-(Duan et al. 2020, NGBoost): with the gradient g and the Fisher information I of a row, the direction
-n = -I⁻¹ g of steepest ascent in the space of distributions. A tree of one score is fitted to n_k
-with the weights h_k = 1 / (I⁻¹)_kk, the information about this parameter when the others are
-unknown. So a leaf with the value Σ h_k n_k / Σ h_k is a step of Fisher's scoring for its rows. Where
-I is diagonal, h_k n_k is the negative gradient, and h_k the information.
+(Duan et al. 2020, NGBoost): with the gradient g and the Fisher information I of a row, -I⁻¹ g is
+the direction of steepest ascent in the space of distributions. A tree of one score is fitted to its
+entry k with the weights h_k = 1 / (I⁻¹)_kk, the information about this parameter when the others
+are unknown. So the value of a leaf, a weighted mean, is a step of Fisher's scoring for its rows.
+Where I is diagonal, the gradients of the tree are those of the loss, and h the information.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -29,8 +28,8 @@ Information = npt.NDArray[np.float64]
 
 LEAST_INFORMATION = 1e-9
 """The smallest h of a row, relative to the mean; far from data, information can vanish."""
-LARGEST_RATIO = 50.0
-"""The largest |n| of a row: targets may be very unlikely in the first rounds."""
+LEAST_RATIO, LARGEST_RATIO = 1e-12, 50.0
+"""The bounds of |I⁻¹ g| of a row: targets may be very unlikely; smaller numbers are 0."""
 MOST_ITERATIONS = 200
 
 
@@ -56,8 +55,6 @@ class DistributionLoss(Loss):
         The names of the scores.
     bounds : tuple of (float, float)
         The bounds of each score, beyond which the parameters do not change.
-    offset_outputs : tuple of int
-        The scores that have the offset of a row.
     """
 
     has_distribution = True
@@ -137,6 +134,7 @@ class DistributionLoss(Loss):
         inside = self.within(score)
         natural, weight = self._natural(self.gradient(y, inside), inside)
         natural = np.clip(natural, -LARGEST_RATIO, LARGEST_RATIO)
+        natural[(np.abs(natural) < LEAST_RATIO) | (weight < LEAST_RATIO)] = 0.0
         return (weight * natural).reshape(np.shape(score)), weight.reshape(np.shape(score))
 
     # ---- constants -------------------------------------------------------------------------------
@@ -168,31 +166,27 @@ class DistributionLoss(Loss):
                 found = float(mean_of(self.loss(y, offset + constant)))
             return found if np.isfinite(found) else np.inf
 
-        constant, least = guess, total(guess)
+        low, high = np.array(self.bounds).T
+        constant, least, damping = guess, total(guess), 1e-6
         for _ in range(MOST_ITERATIONS):
             inside = self.within(offset + constant)
-            slope = mean_of(self.gradient(y, inside))
-            curve = mean_of(self.information(inside))
-            curve = curve + np.diag(1e-9 * np.diag(curve) + 1e-12)
-            step = np.clip(np.linalg.solve(curve, slope), -2.0, 2.0)
-            size, before = 1.0, least
-            while size > 1e-4:
-                moved = np.clip(constant - size * step, *np.array(self.bounds).T)
+            slope, curve = mean_of(self.gradient(y, inside)), mean_of(self.information(inside))
+            diagonal_of = np.diag(np.diag(curve) + 1e-12)
+            while damping < 1e8:  # Levenberg's method: shorter steps in worse conditioned regions
+                step = np.linalg.solve(curve + damping * diagonal_of, slope)
+                moved = np.clip(constant - np.clip(step, -2.0, 2.0), low, high)
                 if (found := total(moved)) < least:
-                    constant, least = moved, found
                     break
-                size /= 2.0
-            if not least < before - 1e-13 * max(1.0, abs(before)):
+                damping *= 8.0
+            else:
+                break
+            gained, constant, least = least - found, moved, found
+            damping = max(damping / 16.0, 1e-6)
+            if gained < 1e-14 * max(1.0, abs(least)):
                 break
         return constant
 
     # ---- fits ------------------------------------------------------------------------------------
-
-    def learn(self, y: npt.NDArray[Any], weight: Vector | None, score: Matrix) -> dict[str, Vector]:
-        return {}
-
-    def with_learned(self, learned: Mapping[str, Vector]) -> Loss:
-        return self
 
     def link(self, mean: npt.NDArray[np.float64]) -> Matrix:
         """Return scores: the location or the log mean, and 0 for the other parameters."""

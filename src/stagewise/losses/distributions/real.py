@@ -31,8 +31,8 @@ class _LocationScaleLoss(DistributionLoss):
     """F_1 is the location, and F_2 the logarithm of the scale."""
 
     degree = 0
-    output_names = ("location", "log scale")
-    bounds = (FREE, LOG_SCALE)
+    output_names: tuple[str, ...] = ("location", "log scale")
+    bounds: tuple[tuple[float, float], ...] = (FREE, LOG_SCALE)
 
     def standardised(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Vector, Vector]:
         """Return z = (y - loc) / scale, and the scale."""
@@ -95,9 +95,10 @@ class LaplaceLoss(_LocationScaleLoss):
 
 
 class StudentTLoss(_LocationScaleLoss):
-    """Student's t distribution: location F_1, scale s = e^(F_2), degrees of freedom ν = 1 + e^(F_3).
+    """Student's t distribution with location F_1, scale s = e^(F_2) and ν degrees of freedom.
 
-    Domain: y any finite number. With z = (y - F_1) / s and v = (ν + 1) / (ν + z²),
+    Domain: y any finite number. ν = 1 + e^(F_3) > 1, so that there is a mean. With
+    z = (y - F_1) / s and v = (ν + 1) / (ν + z²),
 
         L = F_2 + (ν+1)/2 log(1 + z²/ν) + log(πν)/2 + log Γ(ν/2) - log Γ((ν+1)/2)
         ∂L/∂F_1 = -v z / s        ∂L/∂F_2 = 1 - v z²
@@ -106,7 +107,7 @@ class StudentTLoss(_LocationScaleLoss):
         I_11 = (ν+1) / ((ν+3) s²)        I_22 = 2ν / (ν+3)        I_23 = -2 (ν-1) / ((ν+1)(ν+3))
         I_33 = (ν-1)² (¼ (ψ'(ν/2) - ψ'((ν+1)/2)) - (ν+5) / (2ν (ν+1)(ν+3)))
 
-    (Lange, Little & Taylor 1989). ν > 1, so that there is a mean.
+    (Lange, Little & Taylor 1989.)
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ class StudentTLoss(_LocationScaleLoss):
     parameter_names = ("df",)
 
     def __init__(self, df: float | None = None) -> None:
-        if df is not None and not (isinstance(df, (int, float)) and 1.0 < df < math.inf):
+        if df is not None and not 1.0 < df < math.inf:
             raise ValueError(f"df must be a number above 1, or None; got {df!r}.")
         self.df = None if df is None else float(df)
         if df is None:

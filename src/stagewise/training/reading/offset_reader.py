@@ -49,7 +49,8 @@ def read_offsets(
     scores = offset_scores(offset, exposure, X, n_rows, 1 if one else n_outputs)
     if one and scores is not None:  # only the location has an offset
         whole = np.zeros((n_rows, n_outputs))
-        whole[:, loss.location] = scores[:, 0]
+        for output in loss.offset_outputs or (loss.location,):
+            whole[:, output] = scores[:, 0]
         scores = whole
     if scores is not None and (too_large := np.abs(scores) > loss.largest_offset).any():
         row, output = (int(place) for place in np.argwhere(too_large)[0])
