@@ -184,6 +184,15 @@ class DistributionLoss(Loss):
             damping = max(damping / 16.0, 1e-6)
             if gained < 1e-14 * max(1.0, abs(least)):
                 break
+        before = 1e-3
+        for _ in range(MOST_ITERATIONS):  # the loss is flat here, but not its gradient
+            inside = self.within(offset + constant)
+            slope, curve = mean_of(self.gradient(y, inside)), mean_of(self.information(inside))
+            step = np.linalg.solve(curve + np.diag(1e-9 * np.diag(curve) + 1e-12), slope)
+            size = float(np.abs(step).max())
+            if not 1e-14 < size < before:
+                break
+            constant, before = np.clip(constant - step, low, high), size
         return constant
 
     # ---- fits ------------------------------------------------------------------------------------
