@@ -23,7 +23,6 @@ from guides import columns, intervals, threshold_costs, tuning, tutorial
 from insurance import insurance
 from landing import landing
 from linear import best_subset, linear_model, stagewise_linear, stepwise
-from losses import losses
 from margins import ada_boost_path_figure, margins_figure
 from median import ada_boost_r2
 from multiway import multiway_splits
@@ -40,6 +39,7 @@ from tables import describe_table
 from trees import decision_tree, pruning
 
 from inspection import inspection
+from losses import losses
 from stagewise import (
     AdaBoostClassifier,
     GentleBoostClassifier,

@@ -317,7 +317,8 @@ def make_model(
 ) -> Model:
     """Return the model of trees."""
     offset, units = scale.offset, scale.scale
-    if not data.of_classes and np.size(offset) < ensemble.n_outputs:  # several scores of one target
+    several = not data.of_classes and np.size(offset) < ensemble.n_outputs
+    if several and loss.location is None:  # scores of one target that are all equal
         offset, units = (np.full(ensemble.n_outputs, value) for value in (offset, units))
     return Model(
         task=loss.task or ("classification" if data.of_classes else "regression"),

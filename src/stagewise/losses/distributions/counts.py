@@ -192,7 +192,7 @@ class _ZeroInflatedLoss(_OtherZerosLoss):
         found = np.zeros((len(score), k, k))
         outer = slope[:, :, np.newaxis] * slope[:, np.newaxis, :]
         inner = self.counts.information(score[:, :-1])
-        lost = q * zero * p / whole  # zeros do not tell which part they are from
+        lost = q * zero * p / whole  # a zero may be from either part
         found[:, :-1, :-1] = q[:, np.newaxis, np.newaxis] * inner
         found[:, :-1, :-1] -= lost[:, np.newaxis, np.newaxis] * outer
         found[:, :-1, -1] = found[:, -1, :-1] = slope * (zero * p * q / whole)[:, np.newaxis]
