@@ -21,7 +21,7 @@ from stagewise.cli.models import (
     saved_target_name,
     text_category_columns,
 )
-from stagewise.estimators.bases.model_access import n_targets
+from stagewise.estimators.bases.model_access import n_targets, prediction_names
 
 __all__ = ["EvaluationData", "add_evaluation_arguments", "read_evaluation_data", "target_values"]
 
@@ -70,9 +70,10 @@ def add_evaluation_arguments(parser: argparse.ArgumentParser) -> None:
 def read_evaluation_data(args: argparse.Namespace) -> EvaluationData:
     """Load the model and read the rows."""
     estimator = open_model(args.model, args.threads)
-    if estimator.model_.task == "regression" and n_targets(estimator) > 1:
+    if estimator.model_.task == "regression" and prediction_names(estimator):
+        kind = "targets" if n_targets(estimator) > 1 else "quantiles"
         raise InputError(
-            f"The model predicts several targets, and {args.command} supports one. Use predict, or "
+            f"The model predicts several {kind}, and {args.command} supports one. Use predict, or "
             "Python."
         )
     target = args.target or saved_target_name(args.model)

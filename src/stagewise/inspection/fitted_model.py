@@ -26,6 +26,7 @@ from stagewise.estimators.bases.model_access import (
     read_rows,
     read_training_target,
     score_columns,
+    several_scores,
 )
 from stagewise.estimators.bases.predictions.scores import ModelScores
 from stagewise.inspection.encoded_rows import EncodedRows
@@ -295,6 +296,8 @@ class FittedModel:
     @cached_property
     def mean_is_affine(self) -> bool:
         """Whether predictions are a + b · F, so that averaging commutes with the link."""
+        if several_scores(self.estimator) is not None:
+            return False
         # Three points on a line, with another slope for each output.
         step = np.linspace(0.1, 0.7, self.model.ensemble.n_outputs)
         score = np.outer([-0.5, 0.0, 0.5], step)
@@ -313,6 +316,10 @@ class FittedModel:
         model, n = self.model, self.model.ensemble.n_outputs
         if model.classes is not None and is_average(self.estimator) and n == 1:
             return np.full(1, 0.5), np.full(1, 0.5)
+        loss = several_scores(self.estimator)
+        if loss is not None:  # only the location has the units of the target
+            is_location = np.arange(n) == loss.location
+            return np.where(is_location, model.offset, 0.0), np.where(is_location, model.scale, 1.0)
         return np.broadcast_to(model.offset, n), np.broadcast_to(model.scale, n)
 
     @property
@@ -326,7 +333,8 @@ class FittedModel:
         Scores of a regression with the identity link are in the units of the target.
         """
         if response == "score" and not self.is_affine_regression:
-            return score
+            zero, scale = self.score_units
+            return score if several_scores(self.estimator) is None else zero + scale * score
         predicted = predict_scores(self.estimator, score)
         return predicted.reshape(len(score), -1)
 
@@ -339,6 +347,10 @@ class FittedModel:
             return labels[-1:] if response == "score" and n == 1 else labels
         if model.class_targets is not None:
             return model.class_outputs
+        loss = several_scores(self.estimator)
+        if loss is not None:
+            names = loss.output_names if response == "score" else loss.prediction_names
+            return names or ("prediction",)
         return model.targets or (("prediction",) if n == 1 else tuple(f"y{k}" for k in range(n)))
 
     def weight(self, sample_weight: Any, n_rows: int) -> Vector:

@@ -145,6 +145,8 @@ class Loss(ABC):
         monotone constraints; None: all are equal.
     offset_outputs : tuple of int
         The scores that have the offset, if it is not the location alone.
+    output_names, prediction_names : tuple of str
+        The names of several scores that describe one target, and of several predictions of it.
     shares_trees : bool
         Whether leaves="auto" is "vector": one tree per round for all scores.
     has_distribution : bool
@@ -167,6 +169,8 @@ class Loss(ABC):
     learns: bool = False
     location: int | None = None
     offset_outputs: tuple[int, ...] = ()
+    output_names: tuple[str, ...] = ()
+    prediction_names: tuple[str, ...] = ()
     shares_trees: bool = False
     has_distribution: bool = False
 

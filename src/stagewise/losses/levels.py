@@ -83,6 +83,12 @@ class LevelsLoss(Loss):
         self.levels = read_levels(levels)
         self.n_outputs = len(self.levels)
         self.location: int = int(np.argmin(np.abs(np.array(self.levels) - 0.5)))
+        self.prediction_names = tuple(f"{level:g}" for level in self.levels)
+        names = list(self.prediction_names)
+        for k, inner in self.outward:
+            low, high = sorted((self.levels[k], self.levels[inner]))
+            names[k] = f"log gap {low:g} to {high:g}"
+        self.output_names = tuple(names)
 
     @property
     def outward(self) -> tuple[tuple[int, int], ...]:
@@ -91,15 +97,6 @@ class LevelsLoss(Loss):
         above = [(k, k - 1) for k in range(middle + 1, n)]
         below = [(k, k + 1) for k in range(middle - 1, -1, -1)]
         return tuple(above + below)
-
-    @property
-    def output_names(self) -> tuple[str, ...]:
-        """The names of the scores."""
-        names = [f"{level:g}" for level in self.levels]
-        for k, inner in self.outward:
-            low, high = sorted((self.levels[k], self.levels[inner]))
-            names[k] = f"log gap {low:g} to {high:g}"
-        return tuple(names)
 
     def gaps(self, score: Matrix, output: int) -> Vector:
         """Return the distances of a level to its neighbour, which are positive."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from stagewise.data import match_targets, read_targets
 from stagewise.errors import InvalidParameterError, UnknownCategoryWarning
+from stagewise.estimators.bases.model_access import n_targets
 from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
 from stagewise.inspection.importances.importance import importance
 from stagewise.inspection.quality.confusion import ConfusionMatrix
@@ -378,12 +379,12 @@ def _predict(
     fitted: FittedModel, X: Any, y: Any, sample_weight: Any, passed: dict[str, Any]
 ) -> dict[str, Predictions]:
     """Return the predictions beside the true targets, by the name of the target."""
-    n = fitted.model.ensemble.n_outputs
     if is_ranker(fitted.estimator):
         score = fitted.estimator.predict(X, **passed)
         known, _, weight = read_ranking(fitted.estimator, y, sample_weight, len(score))
         own = np.ones(len(score)) if weight is None else weight
         return {"": Predictions("ranking", known["relevance"], score, None, own)}
+    n = n_targets(fitted.estimator)
     if fitted.model.classes is not None or n == 1:
         return {"": Predictions.of(fitted.estimator, X, y, sample_weight, **passed)}
     y_pred = fitted.estimator.predict(X, **passed)

@@ -10,7 +10,7 @@ from stagewise.cli.errors import InputError
 from stagewise.cli.files import pick
 from stagewise.cli.models import model_input
 from stagewise.datasets import Dataset
-from stagewise.estimators.bases.model_access import has_conformity, n_targets
+from stagewise.estimators.bases.model_access import has_conformity, prediction_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -108,11 +108,10 @@ class Scorer:
         model = self.estimator.model_
         if self.proba:
             first = ["prediction", *(f"proba_{label}" for label in model.classes.tolist())]
-        elif model.classes is not None or n_targets(self.estimator) == 1:
+        elif model.classes is not None or not prediction_names(self.estimator):
             first = ["prediction"]
         else:
-            names = model.targets or range(n_targets(self.estimator))
-            first = [f"prediction_{name}" for name in names]
+            first = [f"prediction_{name}" for name in prediction_names(self.estimator)]
         if self.interval is None:
             return first
         if model.classes is None:

@@ -18,12 +18,15 @@ __all__ = [
     "has_conformity",
     "is_average",
     "n_targets",
+    "point_predictions",
     "predict_scores",
+    "prediction_names",
     "read_exposure",
     "read_row_offset",
     "read_rows",
     "read_training_target",
     "score_columns",
+    "several_scores",
 ]
 
 Vector = npt.NDArray[np.float64]
@@ -40,7 +43,36 @@ def n_targets(estimator: Any) -> int:
     classes = getattr(estimator.model_, "class_targets", None)
     if classes is not None:
         return len(classes)
-    return 1 if is_median else int(estimator.model_.ensemble.n_outputs)
+    several = several_scores(estimator) is None and not is_median
+    return int(estimator.model_.ensemble.n_outputs) if several else 1
+
+
+def several_scores(estimator: Any) -> Loss | None:
+    """Return the loss of a model whose scores describe one target; None: it has no such loss."""
+    model = estimator.model_
+    if getattr(model, "classes", None) is not None or not hasattr(estimator, "_prediction_loss"):
+        return None
+    if getattr(estimator, "_is_average", False) or not hasattr(model, "ensemble"):
+        return None
+    loss: Loss = estimator._prediction_loss(model)  # noqa: SLF001
+    several = loss.location is not None and model.ensemble.n_outputs == loss.n_outputs
+    return loss if several else None
+
+
+def point_predictions(estimator: Any, predicted: Any) -> Any:
+    """Return one prediction per row: of several levels, the middle one."""
+    model = getattr(estimator, "model_", None)
+    loss = None if model is None or np.ndim(predicted) != 2 else several_scores(estimator)
+    return predicted if loss is None else predicted[:, loss.location]
+
+
+def prediction_names(estimator: Any) -> tuple[str, ...]:
+    """Return the names of the columns of predictions of numbers; empty: they are a vector."""
+    loss = several_scores(estimator)
+    if loss is not None:
+        return loss.prediction_names
+    n = n_targets(estimator)
+    return estimator.model_.targets or (tuple(map(str, range(n))) if n > 1 else ())
 
 
 def has_conformity(estimator: Any) -> bool:

@@ -16,6 +16,7 @@ from scipy.special import ndtri
 
 from stagewise.data import read_target, read_targets
 from stagewise.errors import InvalidParameterError
+from stagewise.estimators.bases.model_access import n_targets, point_predictions
 from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
 from stagewise.inspection.importances.split_importance import Importance
 from stagewise.inspection.quality.predictions import known_codes
@@ -182,7 +183,7 @@ def _evaluator(
             f"y, y_pred and weight; got {short_repr(loss)}.{nearest_name(str(loss), names)}"
         )
     if classes is None:
-        read = read_target if fitted.model.ensemble.n_outputs == 1 else read_targets
+        read = read_target if n_targets(fitted.estimator) == 1 else read_targets
         target: npt.NDArray[Any] = read(y, n_rows, caller=caller)
     else:
         target = known_codes(y, n_rows, classes, caller)
@@ -240,7 +241,8 @@ class _Rows:
     def loss(self, columns: Sequence[Vector]) -> tuple[Vector | None, float]:
         """Return the losses of the rows with other columns."""
         score = self.fitted.score(columns) + self.offset
-        return self.evaluate(self.fitted.respond(score, "mean"))
+        predicted = self.fitted.respond(score, "mean")
+        return self.evaluate(point_predictions(self.fitted.estimator, predicted))
 
 
 def _increase(

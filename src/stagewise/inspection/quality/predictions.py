@@ -15,7 +15,11 @@ import numpy.typing as npt
 from stagewise.data import check_weight, read_labels, read_target
 from stagewise.display import Displayed, Summary
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.bases.model_access import fit_loss, read_row_offset
+from stagewise.estimators.bases.model_access import (
+    fit_loss,
+    point_predictions,
+    read_row_offset,
+)
 from stagewise.inspection.quality.constants import ConstantPredictions, OffsetRows
 from stagewise.losses import REGRESSION_LOSSES, Loss
 from stagewise.validation.messages import short_repr
@@ -114,7 +118,7 @@ class Predictions(Displayed):
                 )
             classes, power = estimator.classes_, None
         else:
-            y_pred = estimator.predict(X, **given)
+            y_pred = point_predictions(estimator, estimator.predict(X, **given))
             classes, power = None, deviance_power(estimator)
         return cls.from_arrays(
             *(y, y_pred, classes, sample_weight),

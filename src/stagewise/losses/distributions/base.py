@@ -30,6 +30,8 @@ LEAST_INFORMATION = 1e-9
 """The smallest h of a row, relative to the mean; far from data, information can vanish."""
 LEAST_RATIO, LARGEST_RATIO = 1e-12, 50.0
 """The bounds of |I⁻¹ g| of a row: targets may be very unlikely; smaller numbers are 0."""
+LARGEST_COUPLED = LARGEST_RATIO
+"""Beyond this |I⁻¹ g|, the scores of a row move as if the others were known."""
 MOST_ITERATIONS = 200
 
 
@@ -55,12 +57,16 @@ class DistributionLoss(Loss):
         The names of the scores.
     bounds : tuple of (float, float)
         The bounds of each score, beyond which the parameters do not change.
+    coupled : bool
+        Whether the directions of trees use the information beside the diagonal, as if all scores
+        moved together.
     """
 
     has_distribution = True
     location = 0
     output_names: tuple[str, ...] = ()
     bounds: tuple[tuple[float, float], ...] = ()
+    coupled = True
 
     def __init__(self) -> None:
         self.n_outputs = len(self.output_names)
@@ -113,13 +119,14 @@ class DistributionLoss(Loss):
 
     def _natural(self, gradient: Matrix, score: Matrix) -> tuple[Matrix, Matrix]:
         """Return I⁻¹ g and 1 / diag(I⁻¹)."""
-        information = self.information(score)
-        weight = np.empty_like(gradient)
-        k = self.n_outputs
+        information, k = self.information(score), self.n_outputs
+        if not self.coupled:
+            information = information * np.eye(k)
         own = information[:, np.arange(k), np.arange(k)]
         own = np.maximum(own, LEAST_INFORMATION * np.maximum(own.mean(axis=0), 1e-30))
+        alone = gradient / own
         if k == 1 or not information[:, ~np.eye(k, dtype=bool)].any():
-            return gradient / own, own
+            return alone, own
         root = np.sqrt(own)
         # With ones on the diagonal, matrices of parameters in different units are well conditioned.
         scaled = information / (root[:, :, np.newaxis] * root[:, np.newaxis, :])
@@ -127,12 +134,18 @@ class DistributionLoss(Loss):
         inverse = np.linalg.inv(scaled)
         natural = np.einsum("nij,nj->ni", inverse, gradient / root) / root
         weight = own / np.maximum(inverse[:, np.arange(k), np.arange(k)], 1.0)
+        # A step that a bound cuts off would leave the steps of the other scores alone.
+        low, high = np.array(self.bounds).T
+        cut = ((score <= low) & (gradient > 0)) | ((score >= high) & (gradient < 0))
+        cut = (cut | (np.abs(natural) > LARGEST_COUPLED)).any(axis=1)
+        natural[cut], weight[cut] = alone[cut], own[cut]
         return natural, weight
 
     def tree_derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
         """Return what trees are fitted to: h n and h, with n the natural gradient."""
         inside = self.within(score)
-        natural, weight = self._natural(self.gradient(y, inside), inside)
+        gradient = self.gradient(y, inside)
+        natural, weight = self._natural(gradient, inside)
         natural = np.clip(natural, -LARGEST_RATIO, LARGEST_RATIO)
         natural[(np.abs(natural) < LEAST_RATIO) | (weight < LEAST_RATIO)] = 0.0
         return (weight * natural).reshape(np.shape(score)), weight.reshape(np.shape(score))

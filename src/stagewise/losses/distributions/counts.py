@@ -136,7 +136,13 @@ class NegativeBinomialLoss(_CountLoss):
 
 
 class _OtherZerosLoss(_CountLoss):
-    """The counts of another loss, and one more score for the zeros, the last one."""
+    """The counts of another loss, and one more score for the zeros, the last one.
+
+    The directions of trees use the diagonal of the information: zeros are explained by π, by a
+    small mean or by a large dispersion, and a tree of one score cannot follow the trade-off.
+    """
+
+    coupled = False
 
     counts: _CountLoss
     kind: type[CountDistribution]

@@ -123,7 +123,11 @@ class RegressorPredictions(ScoredByR2):
         # A subclass may define `predict` without offsets.
         given = {"offset": offset, "exposure": exposure}
         named = {name: value for name, value in given.items() if value is not None}
-        return score_of_predictions(self.predict(X, **named), y, sample_weight)
+        predicted = self.predict(X, **named)
+        location = self._prediction_loss(self._fitted()).location
+        if location is not None and predicted.ndim == 2:
+            predicted = predicted[:, location]  # the middle of several levels
+        return score_of_predictions(predicted, y, sample_weight)
 
     def _predict_scores(self, model: Model, score: Vector) -> Vector:
         loss = self._prediction_loss(model)
