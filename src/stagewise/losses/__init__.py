@@ -16,8 +16,8 @@ from stagewise.losses.classification import (
     Multinomial,
 )
 from stagewise.losses.cumulative import CumulativeLogit, CumulativeProbit
-from stagewise.losses.formula import FormulaLoss
 from stagewise.losses.distributions import DISTRIBUTION_LOSSES, DistributionLoss
+from stagewise.losses.formula import FormulaLoss
 from stagewise.losses.function import FunctionLoss
 from stagewise.losses.levels import Expectiles, LevelsLoss, Quantiles
 from stagewise.losses.log_link import Gamma, Poisson, Tweedie
