@@ -30,7 +30,7 @@ EXTRAS   := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))[
 	print(*p["dependencies"], *sum((p["optional-dependencies"][e] for e in sys.argv[1:]), []), sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test classes-bench accuracy accuracy-tuned explain scoring bench bench-large out-of-core cluster-bench cluster-model stubs structure figures docs docs-look cluster cluster-oldest sanitize oom fuzz format wheel wheel-test workflows clean
+.PHONY: help setup build demo test classes-bench accuracy accuracy-tuned survival explain scoring bench bench-large out-of-core cluster-bench cluster-model stubs structure figures docs docs-look cluster cluster-oldest sanitize oom fuzz format wheel wheel-test workflows clean
 
 help: ## say what can be typed here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ accuracy: $(BENCH)/.installed ## measure accuracy on the tables in DATA=folder a
 accuracy-tuned: $(BENCH)/.installed ## tune CatBoost by 50 trials per table, and measure it (hours)
 	$(BENCH)/bin/python benchmarks/accuracy/tune_catboost.py $(DATA) $(TUNE_ARGS)
 	$(BENCH)/bin/python benchmarks/accuracy/run.py $(DATA) --contenders catboost-tuned
+
+survival: $(BENCH)/.installed ## measure models of survival times on the tables in DATA=folder against the peers
+	$(BENCH)/bin/python benchmarks/survival/run.py $(DATA) $(SURVIVAL_ARGS)
 
 explain: $(BENCH)/.installed ## measure Shapley values against the peers
 	$(BENCH)/bin/python benchmarks/explain/run.py $(EXPLAIN_ARGS)

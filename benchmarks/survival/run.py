@@ -27,7 +27,7 @@ TIMES = 50
 
 
 def measure(name: str, train: Rows, held: Rows, seed: int) -> dict[str, float]:
-    """Return the seconds of the processor in a fit and the quality of its predictions of held-out rows."""
+    """Return the seconds of the processor in a fit, and the quality of its predictions."""
     began = time.process_time()
     predict = CONTENDERS[name](train, seed)
     seconds = time.process_time() - began

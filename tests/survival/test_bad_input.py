@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from stagewise import GradientBoostingSurvival, InvalidParameterError, survival_target
+from stagewise.inspection import residuals, scores
 from stagewise.losses import Aft
 from survival.samples import proportional
 
@@ -181,3 +182,16 @@ def test_validation_rows_are_checked():
             X_val=X,
             y_val=survival_target(TIME, EVENT, stratum=["c"] * 60),
         )
+
+
+def test_functions_that_survival_models_do_not_have():
+    model, y = fit((TIME, EVENT)), survival_target(TIME, EVENT)
+    for call in (
+        lambda: scores(model, X, y),
+        lambda: residuals(model, X, y),
+        lambda: model.report(X, y, "report.html"),
+    ):
+        with pytest.raises(InvalidParameterError, match="survival_quality"):
+            call()
+    with pytest.raises(InvalidParameterError, match="warm_start=True"):
+        model.refit(X, y)

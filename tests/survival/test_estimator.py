@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 
 import stagewise
 from stagewise import GradientBoostingSurvival, survival_target
-from stagewise.inspection import shap_values
+from stagewise.inspection import permutation_importance, shap_values
 from stagewise.losses import SURVIVAL_LOSSES, Aft
 from survival.samples import competing, proportional
 
@@ -320,3 +320,10 @@ def test_curves_are_drawn(fitted):
     import matplotlib.pyplot as plt
 
     plt.close("all")
+
+
+def test_permutation_importance_is_the_decrease_of_the_c_index(fitted):
+    model, X, time, event = fitted
+    found = permutation_importance(model, X, survival_target(time, event), n_repeats=2)
+    assert found.unit == "decrease of c_index"
+    assert int(np.argmax(found.value)) == 0

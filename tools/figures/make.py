@@ -49,6 +49,7 @@ from stagewise import (
     StagewiseRegressor,
 )
 from stagewise.learners import HistogramTree
+from survival import survival
 
 
 def test_errors(model: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -398,6 +399,7 @@ FIGURES: list[Callable[[], None]] = [
     columns,
     tuning,
     tutorial,
+    survival,
 ]
 
 

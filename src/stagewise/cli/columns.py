@@ -48,6 +48,15 @@ class Roles:
     offset: str | None = None
     exposure: str | None = None
     query: str | None = None
+    event: str | None = None
+    entry: str | None = None
+    stratum: str | None = None
+
+    @property
+    def times(self) -> dict[str, str]:
+        """The columns of times until an event, besides the time, which is the target."""
+        given = {"event": self.event, "entry": self.entry, "stratum": self.stratum}
+        return {name: column for name, column in given.items() if column is not None}
 
     @property
     def offsets(self) -> dict[str, str]:
@@ -57,7 +66,11 @@ class Roles:
 
     def check(self, table: pa.Table, path: Path) -> None:
         """Raise if a column does not exist or has two roles."""
-        pick(table, self.target, option="--target", path=path)
+        pick(table, self.target, option="--time" if self.event else "--target", path=path)
+        for option, name in self.times.items():
+            pick(table, name, option=f"--{option}", path=path)
+            if name in (self.target, self.weight, *self.ignore, *self.categorical):
+                raise InputError(f"--{option}: {name!r} has another role; name another column.")
         if self.weight is not None:
             pick(table, self.weight, option="--weight", path=path)
         if self.query is not None:
@@ -90,6 +103,8 @@ class Roles:
     def features(self, table: pa.Table) -> pa.Table:
         """Return the table without target, weight, query and ignored columns."""
         left_out = {self.target, self.weight, self.query, *self.ignore}
+        """Return the table without target, weight and ignored columns."""
+        left_out = {self.target, self.weight, *self.ignore, *self.times.values()}
         return table.select([name for name in table.column_names if name not in left_out])
 
 

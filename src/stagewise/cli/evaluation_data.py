@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,11 +21,19 @@ from stagewise.cli.models import (
     open_model,
     saved_query_name,
     saved_target_name,
+    saved_times,
     text_category_columns,
 )
+from stagewise.data import survival_target
 from stagewise.estimators.bases.model_access import n_targets, prediction_names
 
-__all__ = ["EvaluationData", "add_evaluation_arguments", "read_evaluation_data", "target_values"]
+__all__ = [
+    "EvaluationData",
+    "add_evaluation_arguments",
+    "read_evaluation_data",
+    "target_values",
+    "time_values",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +100,13 @@ def read_evaluation_data(args: argparse.Namespace) -> EvaluationData:
     if args.weight is not None:
         pick(table, args.weight, option="--weight", path=args.data)
         weight = numbers(table, args.weight, "weight")
-    features = model_input(
-        estimator, table, args.data, besides={target, query, args.weight, *args.ignore} - {None}
-    )
-    return EvaluationData(
-        estimator, features, target_values(estimator, table, target, query), weight, target
-    )
+    times = saved_times(args.model)
+    for option, name in times.items():
+        pick(table, name, option=f"--{option}", path=args.data)
+    besides = {target, query, args.weight, *args.ignore, *times.values()} - {None}
+    features = model_input(estimator, table, args.data, besides=besides)
+    y = target_values(estimator, table, target, query, times)
+    return EvaluationData(estimator, features, y, weight, target)
 
 
 def _query_name(estimator: Any, args: argparse.Namespace) -> str | None:
@@ -112,12 +123,39 @@ def _query_name(estimator: Any, args: argparse.Namespace) -> str | None:
     return query
 
 
+def time_values(table: Any, time: str, times: Mapping[str, str]) -> npt.NDArray[Any]:
+    """Return times until an event of a table; errors name the columns.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        The rows.
+    time : str
+        The column of the times.
+    times : mapping of str
+        The columns of the event, the entry and the stratum.
+    """
+    columns = {"time": table.column(time)}
+    columns |= {name: table.column(column) for name, column in times.items()}
+    names = ", ".join(f"--{name} {column}" for name, column in {"time": time, **times}.items())
+    try:
+        return survival_target(**columns)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"With {names}: {error}") from None
+
+
 def target_values(
-    estimator: Any, table: Any, target: str, query: str | None = None
+    estimator: Any,
+    table: Any,
+    target: str,
+    query: str | None = None,
+    times: Mapping[str, str] = MappingProxyType({}),
 ) -> npt.NDArray[Any]:
-    """Return the target column as numbers or labels, or with queries, depending on the task."""
+    """Return the target column as numbers or labels, with queries or with events, by the task."""
     if query is not None:
         return ranking(table, target, query)
+    if estimator.model_.task == "survival":
+        return time_values(table, target, times)
     if estimator.model_.task == "regression":
         return numbers(table, target, "target")
     return labels(table, target)

@@ -31,6 +31,8 @@ class Method:
         Parameters that it sets unless the user does.
     ranking : str or None
         The name of its estimator of rankings.
+    survival : str or None
+        The name of its estimator of times until an event.
     """
 
     description: str
@@ -38,6 +40,7 @@ class Method:
     classification: str | None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     ranking: str | None = None
+    survival: str | None = None
 
     def estimator(self, task: str, name: str) -> type:
         """Return the class for a task."""
@@ -46,6 +49,8 @@ class Method:
         chosen: str | None = getattr(self, task)
         if chosen is None and task == "ranking":
             raise InputError(f"--method {name} does not rank; use --method boosting.")
+        if chosen is None and task == "survival":
+            raise InputError(f"--method {name} does not support survival times; use boosting.")
         if chosen is None:
             own = "classification" if self.regression is None else "regression"
             fitting = [
@@ -66,7 +71,9 @@ def _both(description: str, name: str, parameters: Mapping[str, Any] | None = No
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
         "boosting": replace(
-            _both("gradient boosting", "GradientBoosting"), ranking="GradientBoostingRanker"
+            _both("gradient boosting", "GradientBoosting"),
+            ranking="GradientBoostingRanker",
+            survival="GradientBoostingSurvival",
         ),
         "auto": _both("a weighted sum of several configurations of boosting", "Auto"),
         "tree": _both("a single decision tree", "DecisionTree"),

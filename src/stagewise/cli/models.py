@@ -7,8 +7,9 @@ trained on an array without names uses all columns in their order.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +39,7 @@ __all__ = [
     "save_model",
     "saved_query_name",
     "saved_target_name",
+    "saved_times",
     "text_category_columns",
 ]
 
@@ -56,13 +58,20 @@ def open_model(path: Path, threads: int | None = None) -> Any:
     return estimator
 
 
-def save_model(estimator: Any, path: Path, target: str, query: str | None = None) -> None:
-    """Save an estimator with the names of its target column and of its query column."""
+def save_model(
+    estimator: Any,
+    path: Path,
+    target: str,
+    query: str | None = None,
+    times: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Save an estimator with the names of its target, query, event, entry and stratum columns."""
     # The verbosity of the training is not part of the model.
     if has_parameter(type(estimator), "verbose"):
         estimator.set_params(verbose=0)
-    queries = {} if query is None else {"query": query}
-    estimator.save(path, notes={"target": target, **queries})
+    others = {"query": query, "times": dict(times)}
+    named = {name: value for name, value in others.items() if value}
+    estimator.save(path, notes={"target": target, **named})
 
 
 def saved_target_name(path: Path) -> str | None:
@@ -77,6 +86,12 @@ def saved_query_name(path: Path) -> str | None:
     _, notes = read_model(path)
     query = notes.get("query")
     return query if isinstance(query, str) else None
+
+
+def saved_times(path: Path) -> dict[str, str]:
+    """Return the columns of times until an event of a saved model, besides the time."""
+    times = read_model(path)[1].get("times")
+    return {str(name): str(column) for name, column in (times or {}).items()}
 
 
 def names_of(estimator: Any) -> list[str]:

@@ -23,7 +23,7 @@ __all__ = ["Guess", "guess_task", "guess_task_of_dataset"]
 MOST_CLASSES = 20
 ROWS_PER_CLASS = 5
 
-Task = Literal["regression", "classification", "ranking"]
+Task = Literal["regression", "classification", "ranking", "survival"]
 
 
 @dataclass(frozen=True)

@@ -49,16 +49,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a CSV or Parquet file, one row per sample; several files, folders and patterns such "
         "as 'in/*.parquet' are read in batches",
     )
-    add("--target", required=True, metavar="COLUMN", help="the column to predict")
+    add("--target", metavar="COLUMN", help="the column to predict")
     add(
         "--model",
         type=Path,
         metavar="FILE",
         help="the model file (default: name of DATA, .stgw; of several files model.stgw)",
     )
-    tasks = ("regression", "classification", "ranking")
+    tasks = ("regression", "classification", "ranking", "survival")
     add("--task", choices=tasks, help="the task (default: guessed from the target)")
     _add_column_arguments(parser.add_argument_group("columns"))
+    _add_time_arguments(parser.add_argument_group("times until an event (--task survival)"))
     _add_training_arguments(parser.add_argument_group("training"))
     _add_large_table_arguments(parser.add_argument_group("large tables"))
     _add_cluster_arguments(parser.add_argument_group("a Dask cluster"))
@@ -83,6 +84,14 @@ def _add_column_arguments(group: argparse._ArgumentGroup) -> None:
     )
     add("--drop-text", action="store_true", help="leave out all columns that are not numbers")
     add("--drop-unlabelled", action="store_true", help="leave out rows with a missing target")
+
+
+def _add_time_arguments(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--time", metavar="COLUMN", help="the time of the event, or of the end of the observation")
+    add("--event", metavar="COLUMN", help="whether the event happened: 1, or 0 for censored rows")
+    add("--entry", metavar="COLUMN", help="the time from which a row is observed")
+    add("--stratum", metavar="COLUMN", help="rows of different strata have other baseline hazards")
 
 
 def _add_training_arguments(group: argparse._ArgumentGroup) -> None:
@@ -155,8 +164,10 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     path = args.model or _default_model(args.data)
     check_writable(path)
     categorical = tuple(name for word in args.categorical for name in word.split(","))
+    _check_times(args)
     columns = args.target, args.weight, tuple(args.ignore), categorical
-    roles = Roles(*columns, args.offset, args.exposure, args.qid)
+    times = {name: getattr(args, name) for name in ("event", "entry", "stratum")}
+    roles = Roles(*columns, args.offset, args.exposure, args.qid, **times)
     with _open_rows(roles, args, screen) as rows:
         guess = _task(rows, args, screen)
         # Parameters are checked before the data is converted.
@@ -177,7 +188,7 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
         estimator = rows.fit(estimator)
         seconds = perf_counter() - start
         _warn_of_identifiers(estimator, rows, names, screen)
-        save_model(estimator, path, args.target, args.qid)
+        save_model(estimator, path, args.target, args.qid, roles.times)
         scores = rows.scores(estimator)
         result = {
             "model": str(path),
@@ -278,6 +289,33 @@ def _check_queries(args: argparse.Namespace) -> None:
         )
     if args.exposure is not None:
         raise InputError("--exposure is for losses with a log link, not for --qid; leave it out.")
+
+
+def _check_times(args: argparse.Namespace) -> None:
+    """Raise unless the columns of times are those of the task; the time becomes the target."""
+    named = [name for name in ("time", "event", "entry", "stratum") if getattr(args, name)]
+    if named and args.task is None:
+        args.task = "survival"
+    if args.task != "survival":
+        if named:
+            raise InputError(f"--{named[0]} is for --task survival; leave it out.")
+        if args.target is None:
+            raise InputError("Name the column to predict with --target.")
+        return
+    if args.target is not None:
+        raise InputError("--task survival has --time and --event instead of --target.")
+    for name in ("time", "event"):
+        if name not in named:
+            raise InputError(f"--task survival needs --{name} COLUMN.")
+    if len({getattr(args, name) for name in named}) < len(named):
+        raise InputError("--time, --event, --entry and --stratum must be different columns.")
+    if _is_dataset(args):
+        raise InputError(
+            "--task survival is for one file in memory, not for rows that are read in batches."
+        )
+    if args.drop_unlabelled:
+        raise InputError("--drop-unlabelled is not for --task survival; leave it out.")
+    args.target = args.time
 
 
 def _check_exposure(estimator: Any, roles: Roles) -> None:

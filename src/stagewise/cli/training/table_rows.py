@@ -21,7 +21,7 @@ from stagewise.cli.columns import (
     text_columns,
 )
 from stagewise.cli.errors import InputError
-from stagewise.cli.evaluation_data import target_values
+from stagewise.cli.evaluation_data import target_values, time_values
 from stagewise.cli.files import read_file
 from stagewise.cli.methods import uses_validation_rows
 from stagewise.cli.models import named_input
@@ -127,9 +127,14 @@ class TableRows:
         return self._training_row_scores(estimator)
 
     def _score_data(self, estimator: Any, data: _Data, kind: str, where: str) -> HeldOutScores:
-        known = target_values(estimator, data.table, self.roles.target, self.roles.query)
+        known = self._known(estimator, data)
         rows = estimator, data.features, known, self.roles.target, data.weight
         return HeldOutScores(kind, where, ScoreTable.of_rows(*rows), len(known), len(known))
+
+    def _known(self, estimator: Any, data: _Data) -> npt.NDArray[Any]:
+        """Return the targets of rows, for scores."""
+        own = self.roles.target, self.roles.query, self.roles.times
+        return target_values(estimator, data.table, *own)
 
     def _training_row_scores(self, estimator: Any) -> HeldOutScores | None:
         """Return the scores of training rows by models that were not fitted to them."""
@@ -151,8 +156,7 @@ class TableRows:
             if not known.any():
                 continue
             held = data.take(known)
-            target = self.roles.target
-            y = target_values(estimator, held.table, target, self.roles.query)
+            y, target = self._known(estimator, held), self.roles.target
             rows = held.weight, held.features
             table = ScoreTable.of_arrays(estimator, y, y_pred[known], target, *rows)
             n = int(known.sum())
@@ -182,24 +186,24 @@ class TableRows:
         target, weight = self.roles.target, self.roles.weight
         if self.roles.query is not None:
             y = ranking(table, target, self.roles.query)
-            return y, None if weight is None else numbers(table, weight, "weight")
-        y = (
-            numbers(table, target, "target")
-            if self._task == "regression"
-            else labels(table, target)
-        )
+        elif self._task == "survival":
+            y = time_values(table, target, self.roles.times)
+        else:
+            read = self._task == "regression"
+            y = numbers(table, target, "target") if read else labels(table, target)
         return y, None if weight is None else numbers(table, weight, "weight")
 
 
 def _draw_rows(y: npt.NDArray[Any], fraction: float, seed: int, task: str) -> npt.NDArray[np.bool_]:
-    """Return which rows are held out: a random fraction, of each class or of the queries."""
+    """Return which rows are held out: a share of each class, of each event, or of the queries."""
     if task == "ranking":
         queries, codes = np.unique(y["qid"], return_inverse=True)
         return _draw_rows(queries, fraction, seed, "queries")[codes]
     order = np.random.default_rng(seed).permutation(len(y))
     groups = [order]
-    if task == "classification":
-        labels, codes = np.unique(y, return_inverse=True)
+    if task in ("classification", "survival"):
+        strata = y if task == "classification" else y["event"]
+        labels, codes = np.unique(strata, return_inverse=True)
         groups = [order[codes[order] == k] for k in range(len(labels))]
     held = np.zeros(len(y), dtype=bool)
     for group in groups:

@@ -143,6 +143,9 @@ def fit_loss(estimator: Any) -> Loss:
     if model.class_targets is not None:
         found: Loss = estimator._targets_loss(model.class_targets)  # noqa: SLF001
         return found
+    if model.task == "survival":
+        own: Loss = estimator._prediction_loss(model)  # noqa: SLF001
+        return own
     loss: Loss = estimator._make_loss(model.classes)  # noqa: SLF001
     n_targets = model.ensemble.n_outputs
     several = model.classes is None and (n_targets > 1 or model.targets is not None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -72,7 +73,8 @@ class GradientBoostingSurvival(SurvivalPredictions, TreeAttributes, BaseBoosting
         interval, and for "cause_specific" one for each cause, unless leaves="vector". "auto":
         held-out rows choose it; see `GradientBoostingRegressor`.
     leaves : {"auto", "constant", "linear", "vector"} or LinearLeaves, default="auto"
-        As in `GradientBoostingRegressor`; "vector" is for losses with several scores.
+        As in `GradientBoostingRegressor`; "vector" is for losses with several scores, and "auto"
+        of "discrete_time": a round is one tree whose leaves have a value for each interval.
     early_stopping : "auto", bool, "cv", int, splitter or list of folds, default="auto"
         As in `GradientBoostingRegressor`. Rows that are held out, and folds, have the same shares
         of events and of strata.
@@ -327,6 +329,20 @@ held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_rep
 
     def _notes(self) -> dict[str, Any]:
         return {**super()._notes(), "strata": self.strata_}
+
+    def refit(self, *arguments: Any, **options: Any) -> Self:
+        """Raise InvalidParameterError: baseline hazards do not follow from the rows of leaves."""
+        raise InvalidParameterError(
+            f"refit is not available for {type(self).__name__}, whose baseline hazard belongs to "
+            "the times of its fit. Fit a new model, or continue this one with warm_start=True."
+        )
+
+    def report(self, *arguments: Any, **options: Any) -> Path:
+        """Raise InvalidParameterError: the page has no section for survival times."""
+        raise InvalidParameterError(
+            f"The report page is not available for {type(self).__name__}. Use "
+            "stagewise.inspection.survival_quality(model, X, y).plot(), shap_values and importance."
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -64,7 +64,7 @@ class SurvivalPredictions:
         """Return the predicted risk of every row, or with loss="aft" its median time.
 
         For "cox" and "fine_gray" it is F, the log of the hazard ratio; for "discrete_time" the
-        cumulative hazard at the end of the last interval; for "cause_specific" F of each cause,
+        expected number of intervals after the event; for "cause_specific" F of each cause,
         shape (n_rows, n_causes). A larger risk is an earlier event.
 
         Parameters

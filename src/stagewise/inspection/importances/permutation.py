@@ -16,7 +16,12 @@ from scipy.special import ndtri
 
 from stagewise.data import read_target, read_targets
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.bases.model_access import n_targets, point_predictions
+from stagewise.estimators.bases.model_access import (
+    fit_loss,
+    n_targets,
+    point_predictions,
+    read_training_target,
+)
 from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
 from stagewise.inspection.importances.split_importance import Importance
 from stagewise.inspection.quality.predictions import known_codes
@@ -28,6 +33,8 @@ from stagewise.metrics.row_losses import (
     REGRESSION_ROW_LOSSES,
     RowLoss,
 )
+from stagewise.metrics.survival import c_index
+from stagewise.training.bound_metrics import facts_of
 from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
@@ -100,7 +107,8 @@ def permutation_importance(
         "error" (the error rate) or "auc" (1 - AUC, two classes). Or a function loss(y, y_pred,
         weight) that returns a number, smaller being better; for classes y_pred has probabilities
         and y has indices into `classes_`. Rankers: "ndcg", "map", "mrr" or "err", also "ndcg@10";
-        the value is their decrease. "auto": squared_error, log_loss or ndcg.
+        the value is their decrease. Survival models: "c_index". "auto": squared_error, log_loss,
+        ndcg or c_index.
     groups : mapping of str to features, or None
         Named groups of features that are permuted together. None: each feature by itself.
     n_repeats : int, default=5
@@ -143,7 +151,9 @@ def permutation_importance(
             value[i], error[i] = _increase(rows, places, before, repeats, seed)
     reach = ndtri((1 + share) / 2) * error
     unit = f"increase of {loss if isinstance(loss, str) else 'your loss'}"
-    if is_ranker(estimator) and isinstance(loss, str):
+    if fitted.model.task == "survival" and isinstance(loss, str):
+        unit = "decrease of c_index"
+    elif is_ranker(estimator) and isinstance(loss, str):
         unit = f"decrease of {'ndcg' if loss == 'auto' else loss}"
     elif loss == "auto":
         unit = f"increase of {'squared_error' if fitted.model.classes is None else 'log_loss'}"
@@ -172,6 +182,8 @@ def _evaluator(
     """Read the targets and check that the loss fits them."""
     if is_ranker(fitted.estimator):
         return _ranking_evaluator(fitted, y, sample_weight, n_rows, loss)
+    if fitted.model.task == "survival":
+        return _survival_evaluator(fitted, y, sample_weight, n_rows, loss)
     classes, caller = fitted.model.classes, "permutation_importance"
     known = REGRESSION_ROW_LOSSES if classes is None else CLASSIFICATION_ROW_LOSSES
     weight = fitted.weight(sample_weight, n_rows)
@@ -211,6 +223,24 @@ def _ranking_evaluator(
         return _Evaluator(target, weight, None, own)
     metric = QueryMetric(*found)
     return _Evaluator(target, weight, None, lambda *own: 1.0 - metric(*own))
+
+
+def _survival_evaluator(
+    fitted: FittedModel, y: Any, sample_weight: Any, n_rows: int, loss: Any
+) -> _Evaluator:
+    """Return the loss 1 - C-index of times until an event."""
+    if not callable(loss) and loss not in ("auto", "c_index"):
+        raise InvalidParameterError(
+            "loss of a survival model must be 'c_index', or a function of y, y_pred and weight; "
+            f"got {short_repr(loss)}."
+        )
+    read = read_training_target(fitted.estimator, y, sample_weight, n_rows)
+    weight = np.ones(n_rows) if read.weight is None else read.weight
+    if callable(loss):
+        return _Evaluator(read.y, weight, None, loss)
+    facts = facts_of(fit_loss(fitted.estimator), None)
+    own: dict[str, Any] = {"causes": facts.causes, "earlier": facts.larger_is_earlier}
+    return _Evaluator(read.y, weight, None, lambda *given: 1.0 - c_index(*given, **own))
 
 
 def _check_auc(codes: npt.NDArray[Any], weight: Vector, classes: Any) -> None:

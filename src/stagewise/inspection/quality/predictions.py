@@ -107,6 +107,11 @@ class Predictions(Displayed):
                 f"estimator must be a fitted estimator with predict; got {short_repr(estimator)}. "
                 "Fit one first, such as GradientBoostingRegressor().fit(X, y)."
             )
+        if hasattr(estimator, "predict_survival_function"):
+            raise InvalidParameterError(
+                f"This {name} predicts times until an event, some of which are censored. Use "
+                "stagewise.inspection.survival_quality(model, X, y)."
+            )
         passed = {"offset": offset, "exposure": exposure}
         given = {name: value for name, value in passed.items() if value is not None}
         if hasattr(estimator, "predict_proba"):

@@ -25,8 +25,10 @@ GRID = 200
 """The number of times at which curves are shown."""
 SCALES = (1e-3, 1e3)
 """The limits of σ."""
-STEPS, TOLERANCE, LARGEST_STEP = 20, 1e-6, 0.5
-"""Newton steps of log σ: how many at most, when they end, and how long they are."""
+STEPS, LARGEST_STEP = 30, 0.5
+"""Newton steps of log σ: how many at most, and how long they are."""
+ROUND_TOLERANCE, TOLERANCE = 1e-3, 1e-8
+"""The steps of a round, and those at the end of a fit, end with one of this length."""
 LIMIT_POINTS = 512
 """The points of numerical restricted means."""
 
@@ -202,7 +204,12 @@ class Aft(SurvivalLoss):
         return sigma * terms.slope, -terms.curvature
 
     def sigma_at(
-        self, rows: _Rows, score: Vector, weight: Vector | None, start: float = 1.0
+        self,
+        rows: _Rows,
+        score: Vector,
+        weight: Vector | None,
+        start: float = 1.0,
+        tolerance: float = TOLERANCE,
     ) -> float:
         """Return the σ that minimises the loss at some scores, by Newton steps of log σ."""
         if self.scale is not None:
@@ -220,7 +227,7 @@ class Aft(SurvivalLoss):
             step = -here / rise if rise > 0.0 else -np.sign(here) * LARGEST_STEP
             step = float(np.clip(step, -LARGEST_STEP, LARGEST_STEP))
             own = float(np.clip(own + step, *limits))
-            if abs(step) < TOLERANCE:
+            if abs(step) < tolerance:
                 break
         return float(np.exp(own))
 
@@ -328,6 +335,7 @@ class _BoundAft(RowBoundLoss):
 
     def _evaluate(self, score: Matrix) -> tuple[float, Matrix, Matrix]:
         loss, own = self._loss, np.ascontiguousarray(score[:, 0])
-        sigma = self._sigma = loss.sigma_at(self._rows, own, self._weight, self._sigma)
+        given = self._rows, own, self._weight, self._sigma, ROUND_TOLERANCE
+        sigma = self._sigma = loss.sigma_at(*given)
         terms = _Terms(loss._own, self._rows, own, sigma)  # noqa: SLF001
         return self._sum(terms.loss), sigma * terms.slope, -terms.curvature

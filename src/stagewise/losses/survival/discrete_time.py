@@ -40,6 +40,7 @@ class DiscreteTime(SurvivalLoss):
     """
 
     name = "discrete_time"
+    shares_trees = True
     parameter_names = ("n_intervals",)
     supported = frozenset({"entry"})
     remedies: ClassVar[Mapping[str, str]] = {
@@ -135,8 +136,10 @@ class DiscreteTime(SurvivalLoss):
         return found
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
-        """Return the cumulative hazard at the end of the last interval."""
-        return np.asarray(np.logaddexp(0.0, np.asarray(score).reshape(-1, self.n_outputs)).sum(1))
+        """Return the expected number of intervals after the event: Σ_k P(T ≤ end of k)."""
+        with np.errstate(invalid="ignore"):  # rows that no fold held out have NaN
+            steps = np.logaddexp(0.0, np.asarray(score).reshape(-1, self.n_outputs))
+        return np.asarray(-np.expm1(-np.cumsum(steps, axis=1)).sum(axis=1))
 
     def cumulative_hazard(
         self, score: Matrix, stratum: npt.NDArray[Any], times: Vector

@@ -34,6 +34,7 @@ def _of_causes(
     time, is_event = _exit_times(y)
     stratum = y["stratum"] if (y["stratum"] != y["stratum"][:1]).any() else None
     risk = predicted if earlier else -predicted
+    risk = risk[:, 0] if risk.ndim > 1 and risk.shape[1] == 1 else risk
     if not causes:
         return float(of(time, is_event, risk, stratum))
     each = []
