@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from ordinal import RATE, ROUNDS, WAIT
+from ordinal import RATE, ROUNDS, THREADS, WAIT
 from sklearn.datasets import make_multilabel_classification
 from sklearn.metrics import hamming_loss, log_loss, roc_auc_score
 from tables import divide, table, timed
@@ -41,7 +41,11 @@ def tables(folder: Path) -> dict[str, tuple[pd.DataFrame, np.ndarray]]:
 def stagewise(rows: Rows, leaves: str) -> Fitted:
     (X, Y), (X_val, Y_val), _ = rows
     model = GradientBoostingClassifier(
-        n_estimators=ROUNDS, learning_rate=RATE, n_iter_no_change=WAIT, leaves=leaves, n_jobs=2
+        n_estimators=ROUNDS,
+        learning_rate=RATE,
+        n_iter_no_change=WAIT,
+        leaves=leaves,
+        n_jobs=THREADS,
     )
     model, seconds = timed(lambda: model.fit(X, Y, X_val=X_val, y_val=Y_val))
     return lambda frame: np.column_stack([p[:, 1] for p in model.predict_proba(frame)]), seconds
@@ -51,7 +55,7 @@ def lightgbm(rows: Rows, _: str) -> Fitted:
     import lightgbm as lgb
 
     (X, Y), (X_val, Y_val), _test = rows
-    params = {"objective": "binary", "learning_rate": RATE, "verbose": -1, "num_threads": 2}
+    params = {"objective": "binary", "learning_rate": RATE, "verbose": -1, "num_threads": THREADS}
 
     def fit() -> list[Any]:
         stop = [lgb.early_stopping(WAIT, verbose=False)]
@@ -81,7 +85,7 @@ def xgboost(rows: Rows, strategy: str) -> Fitted:
         multi_strategy=strategy,
         tree_method="hist",
         enable_categorical=True,
-        n_jobs=2,
+        n_jobs=THREADS,
     )
     _, seconds = timed(lambda: model.fit(X, Y, eval_set=[(X_val, Y_val)], verbose=False))
     return model.predict_proba, seconds
@@ -103,7 +107,7 @@ def catboost(rows: Rows, _: str) -> Fitted:
             "loss_function": "MultiLogloss",
             "learning_rate": RATE,
             "iterations": ROUNDS,
-            "thread_count": 2,
+            "thread_count": THREADS,
             "verbose": False,
             "allow_writing_files": False,
         }

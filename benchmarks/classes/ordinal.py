@@ -15,7 +15,7 @@ from stagewise.metrics import METRICS
 
 __all__ = ["report"]
 
-ROUNDS, RATE, WAIT = 1000, 0.1, 30
+ROUNDS, RATE, WAIT, THREADS = 1000, 0.1, 30, 1
 
 
 class Ordinal(NamedTuple):
@@ -26,7 +26,6 @@ class Ordinal(NamedTuple):
     limits: tuple[int, int] | None = None
 
 
-DEPTHS = "draw zero one two three four five six seven eight nine ten eleven twelve thirteen"
 TABLES = {
     "wine_quality": Ordinal("quality"),
     "car_evaluation": Ordinal("class", ["unacc", "acc", "good", "vgood"]),
@@ -34,7 +33,6 @@ TABLES = {
     "abalone": Ordinal("Rings", limits=(5, 15)),
     "insteval_ratings": Ordinal("y"),
     "esl_marketing": Ordinal("Income"),
-    "krkopt": Ordinal("class", [*DEPTHS.split(), "fourteen", "fifteen", "sixteen"]),
 }
 Rows = list[tuple[pd.DataFrame, np.ndarray]]
 Fitted = tuple[Callable[[pd.DataFrame], np.ndarray], float]
@@ -60,7 +58,7 @@ def read(folder: Path, name: str) -> tuple[pd.DataFrame, np.ndarray, int]:
 def stagewise(rows: Rows, k: int, loss: str) -> Fitted:
     (X, y), (X_val, y_val), _ = rows
     model = GradientBoostingClassifier(
-        loss=loss, n_estimators=ROUNDS, learning_rate=RATE, n_iter_no_change=WAIT, n_jobs=2
+        loss=loss, n_estimators=ROUNDS, learning_rate=RATE, n_iter_no_change=WAIT, n_jobs=THREADS
     )
     model, seconds = timed(lambda: model.fit(X, y, X_val=X_val, y_val=y_val))
     return lambda frame: spread(model.predict_proba(frame), model.classes_, k), seconds
@@ -71,7 +69,7 @@ def lightgbm(rows: Rows, k: int, objective: str) -> Fitted:
 
     (X, y), (X_val, y_val), _ = rows
     given = {"num_class": k} if objective == "multiclass" else {}
-    params = {"objective": objective, "learning_rate": RATE, "verbose": -1, "num_threads": 2}
+    params = {"objective": objective, "learning_rate": RATE, "verbose": -1, "num_threads": THREADS}
     train, held = lgb.Dataset(X, y), lgb.Dataset(X_val, y_val)
     stop = [lgb.early_stopping(WAIT, verbose=False)]
     model, seconds = timed(
@@ -85,7 +83,7 @@ def xgboost(rows: Rows, k: int, objective: str) -> Fitted:
 
     data = [xgb.DMatrix(X, y, enable_categorical=True) for X, y in rows[:2]]
     given = {"num_class": k} if objective == "multi:softprob" else {}
-    params = {"objective": objective, "eta": RATE, "nthread": 2, **given}
+    params = {"objective": objective, "eta": RATE, "nthread": THREADS, **given}
     model, seconds = timed(
         lambda: xgb.train(
             params,
@@ -122,7 +120,7 @@ def catboost(rows: Rows, k: int, objective: str) -> Fitted:
             "loss_function": objective,
             "learning_rate": RATE,
             "iterations": ROUNDS,
-            "thread_count": 2,
+            "thread_count": THREADS,
             "verbose": False,
             "allow_writing_files": False,
             **given,

@@ -3,7 +3,8 @@
 Usage: run.py DATA [--part ordinal|labels|formula] [--seeds 3] [--out RESULTS.md]
 
 DATA is a folder of Parquet files. All models stop by the same held-out rows: 15 % of the training
-rows, 30 rounds without a better loss, at most 1,000 rounds, learning rate 0.1, otherwise defaults.
+rows, 30 rounds without a better loss, at most 1,000 rounds, learning rate 0.1, one
+thread, otherwise defaults.
 """
 
 from __future__ import annotations

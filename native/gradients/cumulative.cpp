@@ -14,15 +14,15 @@ constexpr double kSqrtHalf = 0.7071067811865476;
 constexpr double kTail = -25.0;  // below, the normal distribution function is its asymptotic series
 constexpr double kNarrow = 1e-6;  // narrower intervals have the density of their middle
 
-// log(1 + e^x) and 1 / (1 + e^-x); x may be -inf.
+// log(1 + e^x) and its derivatives; x may be -inf.
 struct Softplus {
-  explicit Softplus(double x) {
-    const double e = std::exp(x < 0.0 ? x : -x), inverse = 1.0 / (1.0 + e);
-    value = std::log1p(e) + (x > 0.0 ? x : 0.0);
-    slope = x < 0.0 ? e * inverse : inverse;
-    curvature = e * inverse * inverse;
+  explicit Softplus(double x) : decay(std::exp(x < 0.0 ? x : -x)), positive(x > 0.0 ? x : 0.0) {
+    const double inverse = 1.0 / (1.0 + decay);
+    slope = x < 0.0 ? decay * inverse : inverse;
+    curvature = decay * inverse * inverse;
   }
-  double value, slope, curvature;
+  double value() const { return std::log1p(decay) + positive; }
+  double decay, positive, slope, curvature;
 };
 
 double log_normal_cdf(double x) {
@@ -66,45 +66,45 @@ CumulativeRows::CumulativeRows(std::span<const int32_t> y, std::span<const doubl
 Interval CumulativeRows::logistic(const Class& own, double score) const {
   const Softplus above(score - own.upper), below(own.lower - score);
   const double curved = own.inverse * (1.0 + own.inverse);
-  return {above.value + below.value - own.log_gap,
-          below.slope + own.inverse,
-          -above.slope - own.inverse,
-          below.curvature + curved,
-          above.curvature + curved,
-          -curved};
+  return {below.slope + own.inverse, -above.slope - own.inverse, below.curvature + curved,
+          above.curvature + curved, -curved};
 }
 
-Interval CumulativeRows::normal(const Class& own, double score) const {
+Interval CumulativeRows::normal(const Class& own, double score, double* logarithm) const {
   const double lower = own.lower - score, upper = own.upper - score;
   const bool mirrored = lower + upper > 0.0;
   const double a = mirrored ? -upper : lower, b = mirrored ? -lower : upper;
   const double log_p = log_normal_interval(a, b);
+  *logarithm = log_p;
   const auto ratio = [=](double x) {
     return std::isinf(x) ? 0.0 : std::exp(-0.5 * x * x - kHalfLog2Pi - log_p);
   };
   const double at_a = ratio(a), at_b = ratio(b);
   const double curved_a = std::isinf(a) ? 0.0 : at_a * (at_a - a);
   const double curved_b = std::isinf(b) ? 0.0 : at_b * (at_b + b);
-  if (mirrored) return {-log_p, at_b, -at_a, curved_b, curved_a, -at_a * at_b};
-  return {-log_p, at_a, -at_b, curved_a, curved_b, -at_a * at_b};
+  if (mirrored) return {at_b, -at_a, curved_b, curved_a, -at_a * at_b};
+  return {at_a, -at_b, curved_a, curved_b, -at_a * at_b};
 }
 
 Interval CumulativeRows::interval(size_t row) const {
   const Class& own = classes_[static_cast<size_t>(y_[row])];
-  return latent_ == Latent::logistic ? logistic(own, score_[row]) : normal(own, score_[row]);
+  double log_p;
+  return latent_ == Latent::logistic ? logistic(own, score_[row])
+                                     : normal(own, score_[row], &log_p);
 }
 
 // Of the score; the terms of the gap between the thresholds cancel and are left out.
 CumulativeRows::Slope CumulativeRows::slope(size_t row) const {
+  const Class& limits = classes_[static_cast<size_t>(y_[row])];
   if (latent_ == Latent::logistic) {
-    const Class& own = classes_[static_cast<size_t>(y_[row])];
-    const Softplus above(score_[row] - own.upper), below(own.lower - score_[row]);
-    return {above.value + below.value - own.log_gap, above.slope - below.slope,
+    const Softplus above(score_[row] - limits.upper), below(limits.lower - score_[row]);
+    return {above.value() + below.value() - limits.log_gap, above.slope - below.slope,
             above.curvature + below.curvature};
   }
-  const Interval own = interval(row);
+  double log_p;
+  const Interval own = normal(limits, score_[row], &log_p);
   const double curvature = own.lower_lower + 2.0 * own.lower_upper + own.upper_upper;
-  return {own.loss, -(own.lower + own.upper),
+  return {-log_p, -(own.lower + own.upper),
           curvature < 0.0 ? 0.0 : (curvature > 1.0 ? 1.0 : curvature)};
 }
 
@@ -136,12 +136,11 @@ std::vector<double> CumulativeRows::sums(Workers& workers) const {
       const double w = weight_.empty() ? 1.0 : weight_[i];
       double* const at = own + static_cast<size_t>(y_[i]) * kIntervalNumbers;
       if (w == 0.0) continue;
-      at[0] += w * row.loss;
-      at[1] += w * row.lower;
-      at[2] += w * row.upper;
-      at[3] += w * row.lower_lower;
-      at[4] += w * row.upper_upper;
-      at[5] += w * row.lower_upper;
+      at[0] += w * row.lower;
+      at[1] += w * row.upper;
+      at[2] += w * row.lower_lower;
+      at[3] += w * row.upper_upper;
+      at[4] += w * row.lower_upper;
     }
   });
   std::vector<double> total(cells);

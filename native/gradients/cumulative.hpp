@@ -15,11 +15,11 @@ namespace stagewise {
 
 enum class Latent { logistic, normal };
 
-// The loss of a row and its derivatives with respect to a and b.
+// The derivatives of the loss of a row with respect to a and b.
 struct Interval {
-  double loss, lower, upper, lower_lower, upper_upper, lower_upper;
+  double lower, upper, lower_lower, upper_upper, lower_upper;
 };
-constexpr size_t kIntervalNumbers = 6;
+constexpr size_t kIntervalNumbers = 5;
 
 class CumulativeRows {
  public:
@@ -45,7 +45,7 @@ class CumulativeRows {
   Slope slope(size_t row) const;
   Interval interval(size_t row) const;
   Interval logistic(const Class& own, double score) const;
-  Interval normal(const Class& own, double score) const;
+  Interval normal(const Class& own, double score, double* log_p) const;
 
   std::span<const int32_t> y_;
   std::span<const double> score_, weight_;

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.datasets import make_multilabel_classification
+from sklearn.linear_model import LogisticRegression
 
 import stagewise
 from stagewise import GradientBoostingClassifier, RandomForestClassifier
@@ -273,3 +274,25 @@ def test_metrics_of_labels(labels):
     columns = np.column_stack([p[:, 1] for p in proba])
     expected = roc_auc_score(Y[held], columns, average="macro")
     assert found["macro_auc"][last] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "params", [{"init": LogisticRegression()}, {"calibration": "auto"}, {"conformal": "cv"}]
+)
+def test_what_is_of_one_target_is_refused_by_name(labels, params):
+    with pytest.raises(InvalidParameterError, match=f"{next(iter(params))}.*one target"):
+        GradientBoostingClassifier(**PLAIN, **params).fit(*labels)
+
+
+def test_labels_continue_and_have_offsets(labels):
+    X, Y = labels
+    whole = GradientBoostingClassifier(**PLAIN).fit(X, Y)
+    part = GradientBoostingClassifier(**{**PLAIN, "n_estimators": 5}, warm_start=True).fit(X, Y)
+    part.set_params(n_estimators=15).fit(X, Y)
+    np.testing.assert_allclose(part.decision_function(X), whole.decision_function(X), atol=1e-5)
+    with pytest.raises(ValueError, match="warm_start continues a model of the classes"):
+        part.set_params(n_estimators=20).fit(X, np.where(Y == 1, 3, 2))
+    offset = np.tile([1.0, 0.0, -1.0, 0.5], (len(Y), 1))
+    moved = GradientBoostingClassifier(**PLAIN).fit(X, Y, offset=offset)
+    found = moved.decision_function(X, offset=offset)
+    np.testing.assert_allclose(found, whole.decision_function(X), atol=1e-3)

@@ -395,3 +395,23 @@ def test_other_thresholds_are_another_fingerprint(table):
 
 def test_a_loss_object_is_the_same_as_its_name(table):
     assert fitted(table, CumulativeLogit(2)).fingerprint() == fitted(table).fingerprint()
+
+
+def test_refit_is_refused(table):
+    with pytest.raises(InvalidParameterError, match="thresholds are those of the rows of the fit"):
+        fitted(table).refit(*table)
+
+
+def test_quality_and_the_report_page_have_ordered_classes(table, tmp_path):
+    from stagewise.inspection import confusion_matrix, scores, shap_values
+
+    X, y = table
+    model = fitted(table)
+    assert confusion_matrix(model, X, y).counts.shape == (5, 5)
+    found = scores(model, X, y, metrics=["quadratic_kappa", "ranked_probability_score"])
+    assert 0 < found["quadratic_kappa"].value <= 1
+    values = shap_values(model, X[:20])
+    total = values.values.sum(axis=1).reshape(-1) + values.base_values
+    np.testing.assert_allclose(total, model.decision_function(X[:20]), atol=1e-9)
+    model.report(X, y, tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size > 10_000

@@ -257,12 +257,11 @@ held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_rep
         super()._check_data(params, data, loss, previous)
         if data.class_targets is None:
             return
-        for name in ("calibration", "conformal"):
-            if params[name] is not None:
-                raise InvalidParameterError(
-                    f"{name} is of one target, but y has {len(data.class_targets)}. Leave {name} "
-                    "at None, or fit one model per target."
-                )
+        if hasattr(params["init"], "fit"):
+            raise InvalidParameterError(
+                f"init={short_repr(params['init'])} is of one target, but y has "
+                f"{len(data.class_targets)}. Set init='mean', or fit one model per target."
+            )
         if previous is not None:
             check_same_classes(previous, data)
 

@@ -131,6 +131,8 @@ def _check_trees(estimator: Any, model: Any, spec: Any) -> None:
         reason = "new leaf values would not keep monotonic_cst"
     elif model.class_targets is not None:
         reason = "it has several targets of classes; fit it again"
+    elif "loss.thresholds" in model.learned:
+        reason = "its thresholds are those of the rows of the fit; fit it again"
     elif str(getattr(estimator, "class_weight", None)) == "balanced_subsample":
         reason = "class_weight='balanced_subsample' weighs the bags of the first fit"
     elif getattr(estimator, "missing_strategy", "learned") == "probability":
