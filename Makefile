@@ -54,6 +54,9 @@ test: $(BUILT) $(PAGES) ## the whole test suite: pytest, ruff, mypy, clang-forma
 classes-bench: $(BENCH)/.installed ## ordered classes, labels and formulas on the tables in DATA=folder, against the peers
 	$(BENCH)/bin/python benchmarks/classes/run.py $(DATA) --out benchmarks/classes/RESULTS.md
 
+distributions-bench: $(BENCH)/.installed ## quantiles, distributions and claims on the tables in DATA=folder, against the peers
+	$(BENCH)/bin/python benchmarks/distributions/run.py $(DATA) $(DISTRIBUTIONS_ARGS)
+
 accuracy: $(BENCH)/.installed ## measure accuracy on the tables in DATA=folder against the peers
 	$(BENCH)/bin/python benchmarks/accuracy/run.py $(DATA) $(ACCURACY_ARGS)
 

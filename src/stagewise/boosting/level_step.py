@@ -36,7 +36,7 @@ def level_step(max_step: float = 0.0) -> Step:
 
 
 class _Leaves:
-    """The leaves of one tree, with the levels of the rows before it."""
+    """The leaves of one tree, with the levels that rows have before it."""
 
     def __init__(
         self, given: StepInput, learner: BoundTree, term: GrownTerm, max_step: float

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from stagewise.cli.errors import InputError
 from stagewise.cli.files import PARQUET, check_writable, open_tables
+from stagewise.cli.levels import read_levels
 from stagewise.cli.models import add_input_arguments, open_model, text_category_columns
 from stagewise.cli.scoring.outputs import Output, Provenance, is_folder, outputs_of
 from stagewise.cli.scoring.scorer import Scorer
@@ -57,6 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "classes are in the prediction set; the model needs train --conformal",
     )
     parser.add_argument(
+        "--quantile",
+        metavar="LEVELS",
+        help="also write quantiles of the predicted distribution, such as 0.05,0.95; the model "
+        "needs a loss of a distribution, such as train --loss normal",
+    )
+    parser.add_argument(
         "--keep", nargs="+", default=[], metavar="COLUMN", help="columns to copy to the output"
     )
     parser.add_argument(
@@ -76,7 +83,9 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     estimator = open_model(args.model, args.threads)
     dataset = open_tables(args.data, text_category_columns(estimator))
     kept, ignored = tuple(args.keep), tuple(args.ignore)
-    scorer = Scorer(estimator, kept, ignored, args.proba, args.interval)
+    levels = read_levels(args.quantile)
+    levels = [levels] if isinstance(levels, float) else levels or []
+    scorer = Scorer(estimator, kept, ignored, args.proba, args.interval, tuple(levels))
     scorer.check(dataset)
     progress = _Progress(screen, dataset)
     with merge_warnings():

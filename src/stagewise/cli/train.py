@@ -103,6 +103,10 @@ def _add_training_arguments(group: argparse._ArgumentGroup) -> None:
     either.add_argument(
         "--auto", action="store_const", const="auto", dest="method", help="short for --method auto"
     )
+    losses = "the loss, such as poisson, normal or negative_binomial; short for --set loss=NAME"
+    add("--loss", metavar="NAME", help=losses)
+    levels = "predict a quantile, such as 0.9, or several, such as 0.05,0.5,0.95, a column for each"
+    add("--quantile", metavar="LEVELS", help=levels)
     add("--quality", type=int, metavar="N", help="how much --auto tries, 1 to 5 (default: 4)")
     add("--time-limit", type=float, metavar="SECONDS", help="the largest time of the fit")
     add("--params", type=Path, metavar="FILE", help="a TOML file of lines such as max_depth = 6")

@@ -47,7 +47,11 @@ class GradientBoostingRegressor(
         "quantile", "expectile" or "mape"; for targets
         that are never negative "poisson", "gamma" or "tweedie" (these predict e^F); or an object of
         `stagewise.losses`, such as `Tweedie(power=1.2)`, or derived from `Loss`; or a function
-        (y, score) -> (gradient, hessian). See docs/losses.md.
+        (y, score) -> (gradient, hessian). See docs/losses.md. Losses of distributions, for
+        `predict_dist`: "normal", "laplace", "student_t", "log_normal", "gamma_distribution",
+        "weibull", "beta", and for counts "negative_binomial", "zero_inflated_poisson",
+        "zero_inflated_negative_binomial", "hurdle_poisson" and "hurdle_negative_binomial"; see
+        docs/distributions.md.
     init : {"mean", "zero"}, float, sequence of floats or estimator, default="mean"
         F before the first round. "mean": the best constant of the loss, which is the mean of y for
         squared error. "zero": 0, as in Algorithm 10.2 of *The Elements of Statistical Learning*. A
@@ -211,9 +215,10 @@ Mvs, default="auto"
         20, 50 and so on. 2: a line per round.
     callbacks : callable, list of callables or None, default=None
         Called after every round with a `stagewise.Progress`. The fit stops if one returns True.
-    quantile : float or None, default=None
-        For loss="quantile": the quantile to predict (None: 0.5). For "huber": the quantile of the
-        absolute residuals up to which they are squared (None: 0.9).
+    quantile : float, list of floats or None, default=None
+        For loss="quantile": the quantile to predict (None: 0.5), or an increasing list of several,
+        which never cross; see docs/quantiles.md. For "expectile": the level or levels. For "huber":
+        the quantile of the absolute residuals up to which they are squared (None: 0.9).
 
     Attributes
     ----------
@@ -308,7 +313,7 @@ Mvs, default="auto"
         n_jobs: int | None = None,
         verbose: int = 0,
         callbacks: Any = None,
-        quantile: float | None = None,
+        quantile: Any = None,
     ) -> None:
         self.loss = loss
         self.init = init

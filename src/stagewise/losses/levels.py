@@ -176,7 +176,7 @@ class LevelsLoss(Loss):
         return list(range(output, self.n_outputs) if output > middle else range(output + 1))
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
-        """Return the scores of the levels of y; gaps are at least `LEAST_GAP`."""
+        """Return constant scores, those of all quantiles or expectiles of y."""
         own = np.ascontiguousarray(y)
         found = np.array([self.level_constant(own, tau, weight) for tau in self.levels])
         score = found.copy()
@@ -189,7 +189,7 @@ class LevelsLoss(Loss):
         return {"levels": np.array(self.levels)}
 
     def with_learned(self, learned: Mapping[str, Vector]) -> LevelsLoss:
-        """Return the loss with the levels of a model."""
+        """Return the loss with the levels that a model has."""
         return type(self)(learned["levels"].tolist()) if "levels" in learned else self
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:

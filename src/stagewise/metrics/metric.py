@@ -32,7 +32,7 @@ class FitFacts:
     power : float or None
         The power of the variance of a loss with a log link; None: it has none.
     levels : tuple of float or None
-        The levels of a loss that predicts several quantiles or expectiles; None: it has one
+        The quantiles or expectiles that a loss predicts, if there are several; None: it has one
         prediction.
     has_distribution : bool
         Whether the model predicts distributions.

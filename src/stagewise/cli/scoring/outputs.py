@@ -73,6 +73,8 @@ class Provenance:
         options = {"keep": scorer.keep, "ignore": scorer.ignore, "proba": scorer.proba}
         if scorer.interval is not None:
             options["interval"] = scorer.interval
+        if scorer.levels:
+            options["levels"] = scorer.levels
         return cls(scorer.estimator.fingerprint(), digest, options)
 
     def notes(self, dataset: Dataset) -> dict[str, str]:

@@ -10,7 +10,11 @@ from stagewise.cli.errors import InputError
 from stagewise.cli.files import pick
 from stagewise.cli.models import model_input
 from stagewise.datasets import Dataset
-from stagewise.estimators.bases.model_access import has_conformity, prediction_names
+from stagewise.estimators.bases.model_access import (
+    has_conformity,
+    has_distribution,
+    prediction_names,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +38,8 @@ class Scorer:
         Whether to output the probability of every class.
     interval : float or None
         The coverage of the interval, or the prediction set, of every row; None: none.
+    levels : tuple of float
+        The quantiles of predicted distributions.
     """
 
     estimator: Any
@@ -41,6 +47,7 @@ class Scorer:
     ignore: tuple[str, ...] = ()
     proba: bool = False
     interval: float | None = None
+    levels: tuple[float, ...] = ()
 
     def check(self, dataset: Dataset) -> None:
         """Raise, before any row is read, if columns are missing or have the wrong type."""
@@ -56,6 +63,11 @@ class Scorer:
         if self.proba and self.estimator.model_.class_targets is not None:
             raise InputError("--proba needs one target, and this model has several; leave it out.")
         self._check_interval()
+        if self.levels and not has_distribution(self.estimator):
+            raise InputError(
+                "--quantile needs a model of distributions; train it with --loss normal, "
+                "negative_binomial or another one, or train quantiles with train --quantile."
+            )
         clash = [name for name in self._prediction_columns() if name in self.keep]
         if clash:
             raise InputError(
@@ -112,6 +124,7 @@ class Scorer:
             first = ["prediction"]
         else:
             first = [f"prediction_{name}" for name in prediction_names(self.estimator)]
+        first += [f"quantile_{level:g}" for level in self.levels]
         if self.interval is None:
             return first
         if model.classes is None:
@@ -121,6 +134,8 @@ class Scorer:
     def _predict(self, features: Any) -> list[Any]:
         """Return the columns of predictions, and probabilities and intervals if requested."""
         first = self._point_predictions(features)
+        if self.levels:
+            first += list(self.estimator.predict_dist(features).quantile(self.levels).T)
         if self.interval is None:
             return first
         if self.estimator.model_.classes is None:

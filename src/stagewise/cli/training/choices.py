@@ -12,6 +12,7 @@ from stagewise.cli.columns import (
     unsupported_columns_error,
 )
 from stagewise.cli.errors import InputError, listing
+from stagewise.cli.levels import read_levels
 from stagewise.cli.methods import METHODS, has_parameter
 from stagewise.cli.parameters import read_parameters
 from stagewise.cli.screen import Screen, amount
@@ -27,7 +28,10 @@ def make_estimator(task: str, args: argparse.Namespace, screen: Screen) -> Any:
     method = METHODS[args.method]
     kind = method.estimator(task, args.method)
     parameters = {**method.parameters, **read_parameters(args.params, args.settings, kind)}
+    levels = read_levels(args.quantile)
     given = {
+        "loss": ("--loss", args.loss or (None if levels is None else "quantile")),
+        "quantile": ("--quantile", levels),
         "early_stopping": ("--early-stopping", args.early_stopping or None),
         "eval_metric": ("--eval-metric", _metrics(args.eval_metric)),
         "conformal": ("--conformal", args.conformal),
@@ -38,7 +42,7 @@ def make_estimator(task: str, args: argparse.Namespace, screen: Screen) -> Any:
         "n_jobs": ("--threads", args.threads),
     }
     for name, (option, value) in given.items():
-        if value is None:
+        if value is None or (option == "--loss" and args.loss is None and "loss" in parameters):
             continue
         if not has_parameter(kind, name):
             raise InputError(

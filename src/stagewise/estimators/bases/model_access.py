@@ -16,6 +16,7 @@ __all__ = [
     "fit_loss",
     "fit_spec",
     "has_conformity",
+    "has_distribution",
     "is_average",
     "n_targets",
     "point_predictions",
@@ -45,6 +46,13 @@ def n_targets(estimator: Any) -> int:
         return len(classes)
     several = several_scores(estimator) is None and not is_median
     return int(estimator.model_.ensemble.n_outputs) if several else 1
+
+
+def has_distribution(estimator: Any) -> bool:
+    """Return whether an estimator predicts distributions."""
+    if not hasattr(estimator, "predict_dist") or n_targets(estimator) != 1:
+        return False
+    return bool(estimator._prediction_loss(estimator.model_).has_distribution)  # noqa: SLF001
 
 
 def several_scores(estimator: Any) -> Loss | None:
