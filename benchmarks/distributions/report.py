@@ -92,8 +92,8 @@ def _distributions(results: Results) -> list[str]:
         "## Normal distributions against NGBoost",
         "",
         (
-            "The mean negative log-likelihood of the test rows, in units of y (less is better), and "
-            f"the seconds of a fit. Stagewise is better on {wins} of {len(tables)} tables."
+            "The mean negative log-likelihood of the test rows, in units of y (smaller is better), "
+            f"and the seconds of a fit. Stagewise is better on {wins} of {len(tables)} tables."
         ),
         *_table(head, rows),
     ]
