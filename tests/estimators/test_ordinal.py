@@ -408,6 +408,8 @@ def test_quality_and_the_report_page_have_ordered_classes(table, tmp_path):
     X, y = table
     model = fitted(table)
     assert confusion_matrix(model, X, y).counts.shape == (5, 5)
+    usual = [own.name for own in scores(model, X, y).scores]
+    assert usual[-2:] == ["ranked_probability_score", "quadratic_kappa"]
     found = scores(model, X, y, metrics=["quadratic_kappa", "ranked_probability_score"])
     assert 0 < found["quadratic_kappa"].value <= 1
     values = shap_values(model, X[:20])

@@ -9,7 +9,12 @@ import numpy.typing as npt
 
 from stagewise.exact_sums import mean_rows, sum_by_code
 
-__all__ = ["quadratic_kappa", "rank_mae", "ranked_probability_score"]
+__all__ = [
+    "quadratic_kappa",
+    "rank_mae",
+    "ranked_probability_score",
+    "ranked_probability_scores",
+]
 
 Vector = npt.NDArray[np.float64]
 
@@ -19,10 +24,14 @@ def ranked_probability_score(y: npt.NDArray[Any], p: Vector, weight: Vector | No
 
     For two classes it is the Brier score.
     """
+    return mean_rows(ranked_probability_scores(y, p), weight)
+
+
+def ranked_probability_scores(y: npt.NDArray[Any], p: Vector) -> Vector:
+    """Return the ranked probability score of each row."""
     below = np.cumsum(p, axis=1)[:, :-1]
     met = y[:, np.newaxis] <= np.arange(p.shape[1] - 1)
-    scores = ((below - met) ** 2).sum(axis=1) / max(p.shape[1] - 1, 1)
-    return mean_rows(np.ascontiguousarray(scores), weight)
+    return np.ascontiguousarray(((below - met) ** 2).sum(axis=1) / max(p.shape[1] - 1, 1))
 
 
 def quadratic_kappa(y: npt.NDArray[Any], p: Vector, weight: Vector | None) -> float:

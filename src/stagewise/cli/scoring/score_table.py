@@ -13,7 +13,7 @@ from stagewise.cli.screen import Screen
 from stagewise.data.survival_target import read_survival
 from stagewise.estimators.bases.model_access import fit_loss
 from stagewise.inspection import ConfusionMatrix, Predictions, QueryScores, Score, Scores
-from stagewise.inspection.quality.predictions import deviance_power, offsets_of
+from stagewise.inspection.quality.predictions import deviance_power, has_ordered_classes, offsets_of
 from stagewise.inspection.quality.query_scores import is_ranker, read_ranking
 from stagewise.metrics.survival import c_index, uno_c_index
 from stagewise.training.bound_metrics import facts_of
@@ -65,6 +65,7 @@ class ScoreTable:
         facts: dict[str, Any] = {
             "deviance_power": deviance_power(estimator) if numeric else None,
             "offsets": offsets_of(estimator, features, len(y)),
+            "ordered": has_ordered_classes(estimator),
         }
         try:
             return cls.of(Predictions.from_arrays(y, y_pred, classes, weight, **facts))

@@ -15,9 +15,10 @@ import numpy as np
 
 from stagewise.inspection.fitted_model import Vector
 from stagewise.inspection.quality.predictions import Predictions
+from stagewise.metrics import METRICS, find_metrics
 from stagewise.metrics import Metric as FitMetric
-from stagewise.metrics import find_metrics
 from stagewise.metrics.metric import FitFacts
+from stagewise.metrics.ordinal import ranked_probability_scores
 from stagewise.metrics.ranking import RankedRows
 from stagewise.metrics.row_losses import (
     CLASSIFICATION_ROW_LOSSES,
@@ -272,6 +273,23 @@ def _usual_metrics(predictions: Predictions) -> list[Metric]:
         _Right("accuracy", "accuracy", 1.0 - wrong, lambda weight: 1.0 - wrong_constant(weight)),
         _Area(predictions),
         _Mean("brier", "Brier", brier, constant("brier")),
+        *(_of_ordered(predictions) if predictions.ordered else ()),
+    ]
+
+
+def _of_ordered(predictions: Predictions) -> list[Metric]:
+    """Return the further metrics of ordered classes."""
+    y, y_pred = predictions.y, predictions.y_pred
+
+    def constant(weight: Vector) -> Vector:
+        shares = predictions.constant.class_shares(weight, y_pred.shape[1])
+        return ranked_probability_scores(y, shares)
+
+    name = "ranked_probability_score"
+    kappa = _Registered(METRICS["quadratic_kappa"], predictions)
+    return [
+        _Mean(name, "ranked probability", ranked_probability_scores(y, y_pred), constant),
+        kappa,
     ]
 
 

@@ -25,7 +25,13 @@ from stagewise.losses import REGRESSION_LOSSES, Loss
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
-__all__ = ["Predictions", "deviance_power", "known_codes", "offsets_of"]
+__all__ = [
+    "Predictions",
+    "deviance_power",
+    "has_ordered_classes",
+    "known_codes",
+    "offsets_of",
+]
 
 Vector = npt.NDArray[np.float64]
 MOST_SHOWN = 8
@@ -52,6 +58,8 @@ class Predictions(Displayed):
         gamma loss, between them for Tweedie's; None: by another loss.
     offsets : OffsetRows or None
         The offsets of the rows, to which the best constant is added; None: they have none.
+    ordered : bool
+        Whether the classes have an order.
     """
 
     task: Literal["regression", "classification", "ranking"]
@@ -61,6 +69,7 @@ class Predictions(Displayed):
     weight: Vector
     deviance_power: float | None = None
     offsets: OffsetRows | None = None
+    ordered: bool = False
 
     def _summary(self) -> Summary:
         facts: dict[str, Any] = {"rows": len(self.y), "sum of weights": float(self.weight.sum())}
@@ -130,6 +139,7 @@ class Predictions(Displayed):
             caller=name,
             deviance_power=power,
             offsets=offsets_of(estimator, X, len(y_pred), offset, exposure),
+            ordered=has_ordered_classes(estimator),
         )
 
     @classmethod
@@ -143,6 +153,7 @@ class Predictions(Displayed):
         caller: str = "estimator",
         deviance_power: float | None = None,
         offsets: OffsetRows | None = None,
+        ordered: bool = False,
     ) -> Predictions:
         """Use predictions that already exist, such as `oob_prediction_`.
 
@@ -162,6 +173,8 @@ class Predictions(Displayed):
             As of `Predictions`, for a regression.
         offsets : OffsetRows or None
             As of `Predictions`.
+        ordered : bool
+            Whether the classes have an order.
         """
         predicted = np.asarray(y_pred, dtype=np.float64)
         n_rows = len(predicted)
@@ -179,7 +192,7 @@ class Predictions(Displayed):
             labels = np.asarray(classes)
             codes = known_codes(y, n_rows, labels, caller)
             own = tuple(labels.tolist()), weight
-            return cls("classification", codes, predicted, *own, offsets=offsets)
+            return cls("classification", codes, predicted, *own, None, offsets, ordered)
         if predicted.ndim > 1 and predicted.shape[1] > 1:
             raise ValueError(
                 f"This {caller} predicts {predicted.shape[1]} targets, and this function evaluates "
@@ -244,6 +257,11 @@ class Predictions(Displayed):
             f"{short_repr(pos_label)}."
             f"{nearest_name(str(pos_label), self.names)}"
         )
+
+
+def has_ordered_classes(estimator: Any) -> bool:
+    """Return whether an estimator was fitted by a loss of ordered classes."""
+    return "loss.thresholds" in getattr(getattr(estimator, "model_", None), "learned", ())
 
 
 def deviance_power(estimator: Any) -> float | None:

@@ -207,6 +207,8 @@ def scores(
     brier         mean of (p - y)²; of more than two classes of Σ_k (p_k - 1[y = k])²
     ============  =====================================================================
 
+    A model of ordered classes also has ranked_probability_score and quadratic_kappa.
+
     A model with a Poisson, gamma or Tweedie loss also has the mean deviance of that loss, such as
     poisson_deviance, and D² = 1 - deviance / deviance of the mean, such as d2_poisson_deviance.
     Every score has a baseline: the score of the constant that is best for these rows (the mean; for
