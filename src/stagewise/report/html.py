@@ -29,6 +29,7 @@ SCRIPTS = (
     "deviance.js",
     "quality.js",
     "queries.js",
+    "spread.js",
     "subgroups.js",
     "importance.js",
     "explain.js",

@@ -34,6 +34,7 @@ from stagewise.report.quality_facts import (
 )
 from stagewise.report.query_facts import QueryQuality, query_quality
 from stagewise.report.row_facts import RowFacts, row_facts
+from stagewise.report.spread_facts import SpreadQuality, spread_quality
 from stagewise.report.subgroup_facts import SubgroupFacts, no_subgroups, subgroup_facts
 from stagewise.report.table_facts import TableFacts, table_facts
 from stagewise.training.fit_report import VERSION
@@ -118,6 +119,8 @@ class Quality:
         Regression: the quality of each target.
     queries : QueryQuality or None
         Ranking: the quality of each query.
+    spread : SpreadQuality or None
+        The quality of predicted quantiles or distributions.
     """
 
     classes: tuple[ClassQuality, ...]
@@ -125,6 +128,7 @@ class Quality:
     confusion: Vector
     numbers: tuple[NumberQuality, ...]
     queries: QueryQuality | None = None
+    spread: SpreadQuality | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +225,11 @@ class _Computation:
         progress("predicting")
         passed = {name: value for name, value in given.items() if value is not None}
         self.predictions = _predict(fitted, X, y, sample_weight, passed)
-        self.queries = None
+        self.queries, self.spread = None, None
+        first = self.predictions.get("")
+        if first is not None and first.classes is None and not is_ranker(fitted.estimator):
+            known_rows = X, first.y, first.weight
+            self.spread = spread_quality(fitted.estimator, *known_rows, passed, seed)
         if is_ranker(fitted.estimator):
             score = self.predictions[""].y_pred
             known, names, own = read_ranking(fitted.estimator, y, sample_weight, len(score))
@@ -366,7 +374,7 @@ class _Computation:
             number_quality(predictions, name or self.target, self.seed)
             for name, predictions in self.predictions.items()
         )
-        return Quality((), (), np.zeros((0, 0)), numbers)
+        return Quality((), (), np.zeros((0, 0)), numbers, spread=self.spread)
 
     def _learning(self) -> LearningCurves | None:
         try:

@@ -40,8 +40,10 @@ function qualitySection(page) {
   const section = h("section", { id: "quality", "aria-labelledby": "quality-title" },
     h("h2", { id: "quality-title" }, "Quality"));
   if (quality.queries) queriesQuality(section, quality.queries);
-  else if (quality.numbers.length) numbersQuality(section, quality.numbers);
-  else classesQuality(section, quality, page);
+  else if (quality.numbers.length) {
+    numbersQuality(section, quality.numbers);
+    if (quality.spread) spreadQuality(section, quality.spread);
+  } else classesQuality(section, quality, page);
   return section;
 }
 
