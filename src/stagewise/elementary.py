@@ -49,7 +49,9 @@ def portable_exp(x: Vector) -> Vector:
     rest = (x - power * LN2_HIGH) - power * LN2_LOW
     rest = np.clip(rest, -1.0, 1.0)  # beyond only if the power is at its limit
     series = np.ones_like(rest)
-    for k in range(EXP_TERMS, 0, -1):
-        series = 1.0 + series * rest / k
+    for k in range(EXP_TERMS, 0, -1):  # in place: 1 + series · rest / k
+        series *= rest
+        series /= k
+        series += 1.0
     with np.errstate(over="ignore", under="ignore"):
         return np.ldexp(series, power.astype(np.int32))

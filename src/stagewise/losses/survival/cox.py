@@ -42,14 +42,14 @@ class CoxTerms:
         self.sets, self._score = sets, score[sets.rows]
         self.shift = float(self._score.max(initial=-np.inf))
         self.relative = portable_exp(np.maximum(self._score - self.shift, -LARGEST_RATIO))
-        total = sets.at_risk_sums(self.relative)
-        events = sets.event_sums(self.relative) if ties == "efron" else None
+        of_events = ties == "efron" and sets.has_ties
+        total, events = sets.sums(self.relative, of_events=of_events)
         self.tied: TiedSums = tied_sums(sets, total, events)
 
     def loss(self) -> float:
         """Return minus the log of the partial likelihood."""
         own = self._score[self.sets.is_event] - self.shift
-        return sum_rows(self.tied.log) - sum_rows(own, self.sets.weight[self.sets.is_event])
+        return sum_rows(np.concatenate([self.tied.log, own]), self.sets.loss_weight)
 
     def row_losses(self) -> Vector:
         """Return the terms of the events, and 0 for other rows; tied events share theirs."""
@@ -62,8 +62,9 @@ class CoxTerms:
         """Return the derivatives of each row, as if it had the weight 1."""
         sets, tied = self.sets, self.tied
         hazard, squared = sets.sums_until(tied.hazard), sets.sums_until(tied.squared)
-        hazard[sets.is_event] -= (tied.hazard - tied.own_hazard)[sets.at]
-        squared[sets.is_event] -= (tied.squared - tied.own_squared)[sets.at]
+        if tied.own_hazard is not tied.hazard:
+            hazard[sets.is_event] -= (tied.hazard - tied.own_hazard)[sets.at]
+            squared[sets.is_event] -= (tied.squared - tied.own_squared)[sets.at]
         expected = self.relative * hazard
         hessian = np.maximum(expected - self.relative**2 * squared, 0.0)
         return expected - sets.is_event, hessian

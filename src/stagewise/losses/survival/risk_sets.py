@@ -116,24 +116,46 @@ class RiskSets:
         return self.last[self.is_event] - 1
 
     @cached_property
+    def loss_weight(self) -> Vector:
+        """1 for each event time, then minus the weight of each row with an event."""
+        return np.concatenate([np.ones(self.n_times), -self.weight[self.is_event]])
+
+    @cached_property
     def _whole_weights(self) -> bool:
         return bool((self.weight == np.rint(self.weight)).all())
 
-    def at_risk_sums(self, terms: Vector) -> Vector:
-        """Return Σ w x over the rows that are at risk at each event time; x are not negative."""
-        total = np.zeros(self.n_times)
-        for digits, unit in self._digits(terms):
-            leaving = np.bincount(self.last, digits, minlength=self.n_times + 1)
-            entering = np.bincount(self.first, digits, minlength=self.n_times + 1)
-            total += np.cumsum(entering - leaving)[:-1] * unit
-        return total
+    @cached_property
+    def _is_simple(self) -> bool:
+        """Whether all rows enter at the beginning and there is one stratum."""
+        return len(self._strata) <= 1 and not self.first.any()
 
-    def event_sums(self, terms: Vector) -> Vector:
-        """Return Σ w x over the events at each event time."""
-        total = np.zeros(self.n_times)
+    @cached_property
+    def has_ties(self) -> bool:
+        """Whether several events are at one time of a stratum."""
+        return bool((self.copies != 1.0).any())
+
+    def sums(self, terms: Vector, *, of_events: bool) -> tuple[Vector, Vector | None]:
+        """Return Σ w x over the rows at risk at each event time, and over its events.
+
+        Parameters
+        ----------
+        terms : float64 array
+            x of each row, not negative.
+        of_events : bool
+            Whether the second sum is needed; otherwise it is None.
+        """
+        n = self.n_times
+        at_risk, events = np.zeros(n), np.zeros(n) if of_events else None
         for digits, unit in self._digits(terms):
-            total += np.bincount(self.at, digits[self.is_event], minlength=self.n_times) * unit
-        return total
+            change = np.bincount(self.last, digits, minlength=n + 1)
+            if self._is_simple:
+                at_risk += (digits.sum() - np.cumsum(change[:n])) * unit
+            else:
+                change = np.bincount(self.first, digits, minlength=n + 1) - change
+                at_risk += np.cumsum(change[:n]) * unit
+            if events is not None:
+                events += np.bincount(self.at, digits[self.is_event], minlength=n) * unit
+        return at_risk, events
 
     def _digits(self, terms: Vector) -> list[tuple[Vector, float]]:
         """Return w x as sums of integers times units, so that all sums of them are exact."""
@@ -177,8 +199,18 @@ class RiskSets:
     def sums_until(self, steps: Vector) -> Vector:
         """Return for each row the sum of steps at the event times at which it is at risk."""
         sums = np.concatenate([[0.0], self.reached(steps)])
+        if self._is_simple:
+            return np.asarray(sums[self.last])
         until = np.where(self.last > self._starts, sums[self.last], 0.0)
         return until - np.where(self.first > self._starts, sums[self.first], 0.0)
+
+    @cached_property
+    def tied_events(self) -> tuple[Places, Places, Vector]:
+        """The first tied event of each event time; of each event its time, and l/n."""
+        n = self.copies.astype(np.intp)
+        starts = np.concatenate([[0], np.cumsum(n)[:-1]]).astype(np.intp)
+        at = np.repeat(np.arange(len(n)), n)
+        return starts, at, (np.arange(len(at)) - starts[at]) / self.copies[at]
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,18 +247,16 @@ def tied_sums(sets: RiskSets, total: Vector, events: Vector | None) -> TiedSums:
     total : float64 array
         S, the sum of w e^F over the rows at risk at each event time.
     events : float64 array or None
-        D, the same over the tied events; None: as if it were 0, which is Breslow's method.
+        D, the same over the tied events; None: as if it were 0, which is Breslow's method, and
+        the same without ties.
     """
-    deaths, copies = sets.deaths, sets.copies
-    if events is None or (copies == 1.0).all():
+    deaths = sets.deaths
+    if events is None:
         hazard, squared = deaths / total, deaths / total**2
         return TiedSums(deaths * np.log(total), hazard, squared, hazard, squared)
-    n = copies.astype(np.intp)
-    starts = np.concatenate([[0], np.cumsum(n)[:-1]])
-    at = np.repeat(np.arange(len(n)), n)
-    share = (np.arange(len(at)) - starts[at]) / copies[at]
+    starts, at, share = sets.tied_events
     left = total[at] - share * events[at]
-    unit = deaths / copies
+    unit = deaths / sets.copies
     inverse = 1.0 / left
     kept = (1.0 - share) * inverse
 
