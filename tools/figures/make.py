@@ -18,6 +18,7 @@ from bias_variance import bias_variance_figure
 from classes import class_losses, formula_losses, ordinal
 from corrections import corrective
 from data import TEXTBOOK, additive, spheres, wave
+from distributions import distributions
 from forests import random_forest
 from guides import columns, intervals, threshold_costs, tuning, tutorial
 from insurance import insurance
@@ -393,6 +394,7 @@ FIGURES: list[Callable[[], None]] = [
     simulated,
     landing,
     accuracy,
+    distributions,
     insurance,
     threshold_costs,
     intervals,
