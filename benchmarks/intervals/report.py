@@ -100,7 +100,7 @@ def write(results: dict, repeats: int, path: Path) -> None:
         "",
         (
             f"`{COMMAND}` measures this page. 2,000 training rows of each table and up to 4,000 "
-            f"test rows, means of {repeats} random divisions; categories are numbers for all "
+            f"test rows, {repeats} random division(s) of each; categories are numbers for all "
             "libraries alike. MAPIE and scikit-learn calibrate Stagewise models with the same "
             "parameters (150 rounds, rate 0.1, 15 leaves), so the columns compare the methods and "
             "not the models; one thread. The machine did other work at the same time: seconds are "

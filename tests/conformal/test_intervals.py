@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import KFold
 
 from reference import conformal as reference
 from stagewise import (
@@ -338,3 +339,42 @@ def test_groups_are_not_divided() -> None:
         model.fit(X, y, groups=np.arange(100) // 5)
     model.set_params(conformal="cv").fit(X, y, groups=np.arange(100) // 5)
     assert model.predict_interval(X).shape == (100, 2)
+
+
+# ---- agreement -----------------------------------------------------------------------------------
+
+
+def test_split_intervals_are_those_of_mapie() -> None:
+    pytest.importorskip("mapie")
+    from mapie.regression import SplitConformalRegressor
+
+    model = GradientBoostingRegressor(**BOOSTING).fit(*draw(300, 30))
+    (X_cal, y_cal), (X, _) = draw(151, 31), draw(50, 32)
+    peer = SplitConformalRegressor(model, confidence_level=0.85, prefit=True)
+    _, theirs = peer.conformalize(X_cal, y_cal).predict_interval(X)
+    own = model.conformalize(X_cal, y_cal).predict_interval(X, coverage=0.85)
+    np.testing.assert_allclose(own, theirs[:, :, 0], rtol=1e-9)
+
+
+def test_cross_intervals_are_those_of_mapie() -> None:
+    """Features of few values have the same bins in all folds, so the models are the same."""
+    pytest.importorskip("mapie")
+    from mapie.regression import CrossConformalRegressor
+
+    rng = np.random.default_rng(33)
+    X = rng.integers(0, 4, size=(200, 3)).astype(float)
+    y = X[:, 0] - X[:, 1] * X[:, 2] + rng.normal(size=200)
+    X_new, folds = rng.integers(0, 4, size=(40, 3)).astype(float), KFold(4)
+    rules = {"max_leaf_nodes": 6, "min_samples_leaf": 5, "l2_regularization": 1.0}
+    model = GradientBoostingRegressor(
+        conformal="cv+", early_stopping=folds, n_estimators=12, n_iter_no_change=12, **rules
+    ).fit(X, y)
+    peer = CrossConformalRegressor(
+        GradientBoostingRegressor(n_estimators=model.n_iter_, **rules),
+        confidence_level=0.8,
+        method="plus",
+        cv=folds,
+    )
+    _, theirs = peer.fit_conformalize(X, y).predict_interval(X_new)
+    own = model.predict_interval(X_new, coverage=0.8)
+    np.testing.assert_allclose(own, theirs[:, :, 0], rtol=1e-6)

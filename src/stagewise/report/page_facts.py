@@ -15,10 +15,15 @@ import numpy as np
 
 from stagewise.data import match_targets, read_targets
 from stagewise.errors import InvalidParameterError, UnknownCategoryWarning
-from stagewise.estimators.bases.model_access import n_targets
+from stagewise.estimators.bases.model_access import (
+    has_conformity,
+    n_targets,
+    without_calibration,
+)
 from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
 from stagewise.inspection.importances.importance import importance
 from stagewise.inspection.quality.confusion import ConfusionMatrix
+from stagewise.inspection.quality.coverage import Coverage, coverage
 from stagewise.inspection.quality.learning import LearningCurves, learning_curves
 from stagewise.inspection.quality.predictions import Predictions, deviance_power, offsets_of
 from stagewise.inspection.quality.query_scores import is_ranker, read_ranking
@@ -121,6 +126,8 @@ class Quality:
         Ranking: the quality of each query.
     spread : SpreadQuality or None
         The quality of predicted quantiles or distributions.
+    coverage : Coverage or None
+        The coverage of prediction intervals or sets; None: the model has no conformity scores.
     """
 
     classes: tuple[ClassQuality, ...]
@@ -129,6 +136,7 @@ class Quality:
     numbers: tuple[NumberQuality, ...]
     queries: QueryQuality | None = None
     spread: SpreadQuality | None = None
+    coverage: Coverage | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,6 +232,7 @@ class _Computation:
         self.weighted = sample_weight is not None
         progress("predicting")
         passed = {name: value for name, value in given.items() if value is not None}
+        self.passed = passed
         self.predictions = _predict(fitted, X, y, sample_weight, passed)
         self.queries, self.spread = None, None
         first = self.predictions.get("")
@@ -369,12 +378,29 @@ class _Computation:
         if self.queries is not None:
             return Quality((), (), np.zeros((0, 0)), (), self.queries)
         if first.classes is not None:
-            return Quality(class_quality(first), first.names, ConfusionMatrix.of(first).counts, ())
+            counts = ConfusionMatrix.of(first).counts
+            each = class_quality(first, self._before_calibration())
+            return Quality(each, first.names, counts, (), coverage=self._coverage())
         numbers = tuple(
             number_quality(predictions, name or self.target, self.seed)
             for name, predictions in self.predictions.items()
         )
-        return Quality((), (), np.zeros((0, 0)), numbers, spread=self.spread)
+        own = {"spread": self.spread, "coverage": self._coverage()}
+        return Quality((), (), np.zeros((0, 0)), numbers, **own)
+
+    def _before_calibration(self) -> Predictions | None:
+        """Return the predictions without the calibration map; None: the model has none."""
+        plain = without_calibration(self.fitted.estimator)
+        if plain is None:
+            return None
+        return Predictions.of(plain, self.X, self.y, self.weight, **self.passed)
+
+    def _coverage(self) -> Coverage | None:
+        """Return the coverage of intervals or sets; None: the model has no conformity scores."""
+        if not has_conformity(self.fitted.estimator):
+            return None
+        own = self.fitted.estimator, self.X, self.y
+        return coverage(*own, sample_weight=self.weight, **self.passed)
 
     def _learning(self) -> LearningCurves | None:
         try:

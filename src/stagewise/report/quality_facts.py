@@ -55,6 +55,8 @@ class ClassQuality:
         The area under the ROC curve, and the average precision.
     calibration : Calibration
         Predicted probabilities against observed shares.
+    before : Calibration or None
+        The same without the calibration map of the model; None: it has none.
     """
 
     pos_label: str
@@ -67,6 +69,7 @@ class ClassQuality:
     area: float
     average_precision: float
     calibration: Calibration
+    before: Calibration | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +112,12 @@ class NumberQuality:
     deviance: DevianceFacts | None = None
 
 
-def class_quality(predictions: Predictions) -> tuple[ClassQuality, ...]:
+def class_quality(
+    predictions: Predictions, before: Predictions | None = None
+) -> tuple[ClassQuality, ...]:
     """Return the quality of each class against the rest; of two classes only the second.
+
+    `before` are the predictions without the calibration map of the model, if it has one.
 
     Classes without rows are left out; the result is empty if all rows are of one class.
     """
@@ -118,10 +125,10 @@ def class_quality(predictions: Predictions) -> tuple[ClassQuality, ...]:
     if len(codes) < 2 or len(predictions.names) < 2:
         return ()
     indices = [1] if len(predictions.names) == 2 else codes.tolist()
-    return tuple(_of_class(predictions, int(k)) for k in indices)
+    return tuple(_of_class(predictions, int(k), before) for k in indices)
 
 
-def _of_class(predictions: Predictions, k: int) -> ClassQuality:
+def _of_class(predictions: Predictions, k: int, before: Predictions | None) -> ClassQuality:
     assert predictions.classes is not None
     label = predictions.classes[k]
     counted = Thresholds.of(predictions, label)
@@ -138,6 +145,7 @@ def _of_class(predictions: Predictions, k: int) -> ClassQuality:
         counted.roc().area,
         counted.precision_recall().average,
         Calibration.of(predictions, label),
+        None if before is None else Calibration.of(before, label),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ __all__ = [
     "has_conformity",
     "has_distribution",
     "is_average",
+    "largest_coverage",
     "n_targets",
     "point_predictions",
     "predict_scores",
@@ -26,8 +29,10 @@ __all__ = [
     "read_row_offset",
     "read_rows",
     "read_training_target",
+    "read_validation_target",
     "score_columns",
     "several_scores",
+    "without_calibration",
 ]
 
 Vector = npt.NDArray[np.float64]
@@ -87,6 +92,32 @@ def has_conformity(estimator: Any) -> bool:
     """Return whether the model of an estimator has conformity scores."""
     learned = getattr(estimator.model_, "learned", {})
     return any(name.startswith("conformity.") for name in learned)
+
+
+def without_calibration(estimator: Any) -> Any:
+    """Return a copy of an estimator without its calibration map; None: it has none."""
+    model = estimator.model_
+    others = {n: a for n, a in model.learned.items() if not n.startswith("calibration.")}
+    if len(others) == len(model.learned):
+        return None
+    again = copy(estimator)
+    again.model_ = replace(model, learned=others)
+    return again
+
+
+def largest_coverage(estimator: Any) -> float:
+    """Return the largest coverage for which an estimator has enough conformity scores."""
+    total = estimator._conformity().total  # noqa: SLF001
+    return float(total / (total + 1.0))
+
+
+def read_validation_target(
+    estimator: Any, y: Any, sample_weight: Any, n_rows: int
+) -> tuple[Any, Vector | None]:
+    """Return targets, or codes of classes, and weights of rows that were not trained on."""
+    reader, classes = estimator._target_reader(), estimator._fitted().classes  # noqa: SLF001
+    found: tuple[Any, Vector | None] = reader.read_validation(y, sample_weight, n_rows, classes)
+    return found
 
 
 def read_rows(estimator: Any, X: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from stagewise.inspection.quality.calibration import Calibration, calibration
 from stagewise.inspection.quality.confusion import ConfusionMatrix, confusion_matrix
+from stagewise.inspection.quality.coverage import Coverage, coverage
 from stagewise.inspection.quality.learning import LearningCurves, learning_curves
 from stagewise.inspection.quality.lift import Lift, lift
 from stagewise.inspection.quality.predictions import Predictions
@@ -20,6 +21,7 @@ __all__ = [
     "Calibration",
     "ConfusionMatrix",
     "CostCurve",
+    "Coverage",
     "LearningCurves",
     "Lift",
     "PrecisionRecall",
@@ -32,6 +34,7 @@ __all__ = [
     "Thresholds",
     "calibration",
     "confusion_matrix",
+    "coverage",
     "learning_curves",
     "lift",
     "query_scores",

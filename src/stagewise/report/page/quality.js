@@ -44,7 +44,32 @@ function qualitySection(page) {
     numbersQuality(section, quality.numbers);
     if (quality.spread) spreadQuality(section, quality.spread);
   } else classesQuality(section, quality, page);
+  if (quality.coverage) coverageOf(section, quality.coverage);
   return section;
+}
+
+// The coverage of prediction intervals, or of sets of classes.
+function coverageOf(section, c) {
+  const sets = c.of_classes;
+  const size = (i) => (sets ? `${formatNumber(c.size[i], 3)} classes per set` : `mean width ${formatNumber(c.size[i], 4)}`);
+  const chart = figure(`Coverage of ${sets ? "prediction sets" : "prediction intervals"}: the share of the rows whose ${sets ? "class is in the set" : "target is in the interval"}. Bars are 95 % confidence intervals.`, (width) => {
+    const own = new Chart(Math.min(width, 460), Math.min(width, 320), { x: [0, 1], y: [0, 1], label: "Observed against nominal coverage" })
+      .axes({ xLabel: "nominal coverage", yLabel: "observed coverage" });
+    own.line([0, 1], [0, 1], { class: "thin" });
+    Array.from(c.nominal).forEach((p, i) => {
+      own.add(g("line", { class: "whisker", x1: own.x(p), x2: own.x(p), y1: own.y(c.low[i]), y2: own.y(c.high[i]) }));
+    });
+    own.line(c.nominal, c.observed, { class: "third" });
+    Array.from(c.nominal).forEach((p, i) => addTip(own.dot(p, c.observed[i], { r: 4, class: "point" }),
+      [`nominal ${share(p)}`, `observed ${share(c.observed[i])}`, size(i)]));
+    return own.svg;
+  });
+  put(section, h("div", { class: "trio" }, chart), asTable("Show the coverage", `Coverage of ${sets ? "prediction sets" : "prediction intervals"}`, [
+    { title: "nominal", cell: (i) => share(c.nominal[i]) },
+    { title: "observed", number: true, cell: (i) => share(c.observed[i]) },
+    { title: "95 % interval", number: true, cell: (i) => `${share(c.low[i])} to ${share(c.high[i])}` },
+    { title: sets ? "classes per set" : "mean width", number: true, cell: (i) => formatNumber(c.size[i], 4) },
+  ], () => Array.from(c.nominal, (_, i) => i)));
 }
 
 // ---- numbers ------------------------------------------------------------------------------------
@@ -180,11 +205,16 @@ function classesQuality(section, { classes, names, confusion }, page) {
     if (m.tp + m.fp > 0) chart.dot(m.tp / c.positives, m.tp / (m.tp + m.fp), { r: 6, class: "point" });
     return chart.text(chart.box.left + 10, chart.box.bottom - 10, `average precision ${formatNumber(c.average_precision, 4)}`, { class: "strong" }).svg;
   }));
-  const trust = figure("Calibration: observed share against predicted probability. Bars are 95 % confidence intervals.", square((width, height) => {
+  const calibrated = Boolean(classes[0].before);
+  const trust = figure(`Calibration: observed share against predicted probability. Bars are 95 % confidence intervals.${calibrated ? " Orange line: before the calibration of the model." : ""}`, square((width, height) => {
     const c = now().calibration;
     const chart = new Chart(width, height, { x: [0, 1], y: [0, 1], label: "Calibration: observed share against predicted probability" })
       .axes({ xLabel: "predicted probability", yLabel: "observed share" });
     chart.line([0, 1], [0, 1], { class: "thin" });
+    const before = now().before;
+    if (before) {
+      chart.line(before.predicted, before.observed, { class: "thin picked" });
+    }
     Array.from(c.predicted).forEach((p, i) => {
       chart.add(g("line", { class: "whisker", x1: chart.x(p), x2: chart.x(p), y1: chart.y(c.low[i]), y2: chart.y(c.high[i]) }));
     });
