@@ -30,7 +30,7 @@ EXTRAS   := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))[
 	print(*p["dependencies"], *sum((p["optional-dependencies"][e] for e in sys.argv[1:]), []), sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test classes-bench accuracy accuracy-tuned survival explain scoring bench bench-large out-of-core cluster-bench cluster-model stubs structure figures docs docs-look cluster cluster-oldest sanitize oom fuzz format wheel wheel-test workflows clean
+.PHONY: help setup build demo test classes-bench accuracy accuracy-tuned survival explain intervals scoring bench bench-large out-of-core cluster-bench cluster-model stubs structure figures docs docs-look cluster cluster-oldest sanitize oom fuzz format wheel wheel-test workflows clean
 
 help: ## say what can be typed here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ survival: $(BENCH)/.installed ## measure models of survival times on the tables 
 
 explain: $(BENCH)/.installed ## measure Shapley values against the peers
 	$(BENCH)/bin/python benchmarks/explain/run.py $(EXPLAIN_ARGS)
+
+intervals: $(BENCH)/.installed ## measure intervals, sets and calibration on the tables in DATA=folder
+	$(BENCH)/bin/python benchmarks/intervals/run.py $(DATA) $(INTERVALS_ARGS)
 
 scoring: $(BENCH)/.installed ## measure predictions of Parquet files against the peers
 	$(BENCH)/bin/python benchmarks/scoring/run.py $(SCORING_ARGS)

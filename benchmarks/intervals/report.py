@@ -57,13 +57,14 @@ def _sets(part: dict) -> list[str]:
         "| method | coverage, mean | least | largest | least class | classes per set | seconds |",
         "|---|---|---|---|---|---|---|",
     ]
-    for method in next(iter(part.values())):
-        each = {k: [t[method][k] for t in part.values()] for k in next(iter(part.values()))[method]}
+    for method in dict.fromkeys(m for t in part.values() for m in t):
+        tables = [t[method] for t in part.values() if method in t]
+        each = {k: [t[k] for t in tables] for k in tables[0]}
         cover = each["coverage"]
         lines.append(
-            f"| {method} | {np.mean(cover):.3f} | {min(cover):.3f} | {max(cover):.3f} | "
-            f"{np.mean(each['least_class']):.3f} | {np.mean(each['size']):.3f} | "
-            f"{np.mean(each['seconds']):.2f} |"
+            f"| {method} ({len(tables)} tables) | {np.mean(cover):.3f} | "
+            f"{min(cover):.3f} | {max(cover):.3f} | {np.mean(each['least_class']):.3f} | "
+            f"{np.mean(each['size']):.3f} | {np.mean(each['seconds']):.2f} |"
         )
     return [*lines, ""]
 
@@ -92,7 +93,7 @@ def _calibration(part: dict) -> list[str]:
     return [*lines, ""]
 
 
-def write(results: dict, repeats: int, path: Path) -> None:
+def write(results: dict, path: Path) -> None:
     packages = ("stagewise", "mapie", "scikit-learn", "numpy")
     versions = ", ".join(f"{name} {version(name)}" for name in packages)
     lines = [
@@ -100,7 +101,7 @@ def write(results: dict, repeats: int, path: Path) -> None:
         "",
         (
             f"`{COMMAND}` measures this page. 2,000 training rows of each table and up to 4,000 "
-            f"test rows, {repeats} random division(s) of each; categories are numbers for all "
+            f"test rows, a random division of each; categories are numbers for all "
             "libraries alike. MAPIE and scikit-learn calibrate Stagewise models with the same "
             "parameters (150 rounds, rate 0.1, 15 leaves), so the columns compare the methods and "
             "not the models; one thread. The machine did other work at the same time: seconds are "

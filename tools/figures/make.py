@@ -15,7 +15,11 @@ import numpy as np
 from accuracy import accuracy
 from bagging import bagging, committees, cross_validation_committees
 from bias_variance import bias_variance_figure
+<<<<<<< HEAD
 from classes import class_losses, formula_losses, ordinal
+=======
+from conformal import calibrated_probabilities, prediction_intervals
+>>>>>>> 8959f174 (Intervals and calibration: figures, measurements on 20 tables, make intervals)
 from corrections import corrective
 from data import TEXTBOOK, additive, spheres, wave
 from distributions import distributions
@@ -396,6 +400,8 @@ FIGURES: list[Callable[[], None]] = [
     accuracy,
     distributions,
     insurance,
+    prediction_intervals,
+    calibrated_probabilities,
     threshold_costs,
     intervals,
     columns,
