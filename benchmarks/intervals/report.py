@@ -102,7 +102,7 @@ def write(results: dict, path: Path) -> None:
         (
             f"`{COMMAND}` measures this page. 2,000 training rows of each table and up to 4,000 "
             f"test rows, a random division of each; categories are numbers for all "
-            "libraries alike. MAPIE and scikit-learn calibrate Stagewise models with the same "
+            "libraries. MAPIE and scikit-learn calibrate Stagewise models with the same "
             "parameters (150 rounds, rate 0.1, 15 leaves), so the columns compare the methods and "
             "not the models; one thread. The machine did other work at the same time: seconds are "
             "only comparable within a table of this page."

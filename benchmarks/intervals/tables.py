@@ -26,7 +26,7 @@ TRAIN, TEST = 2000, 4000
 
 @dataclass(frozen=True)
 class Split:
-    """Training rows and test rows; categories are numbers, for all libraries alike."""
+    """Training rows and test rows; categories are numbers, for all libraries."""
 
     X: np.ndarray
     y: np.ndarray

@@ -15,11 +15,8 @@ import numpy as np
 from accuracy import accuracy
 from bagging import bagging, committees, cross_validation_committees
 from bias_variance import bias_variance_figure
-<<<<<<< HEAD
 from classes import class_losses, formula_losses, ordinal
-=======
-from conformal import calibrated_probabilities, prediction_intervals
->>>>>>> 8959f174 (Intervals and calibration: figures, measurements on 20 tables, make intervals)
+from conformal_intervals import calibrated_probabilities, prediction_intervals
 from corrections import corrective
 from data import TEXTBOOK, additive, spheres, wave
 from distributions import distributions
@@ -28,6 +25,7 @@ from guides import columns, intervals, threshold_costs, tuning, tutorial
 from insurance import insurance
 from landing import landing
 from linear import best_subset, linear_model, stagewise_linear, stepwise
+from losses import losses
 from margins import ada_boost_path_figure, margins_figure
 from median import ada_boost_r2
 from multiway import multiway_splits
@@ -44,7 +42,6 @@ from tables import describe_table
 from trees import decision_tree, pruning
 
 from inspection import inspection
-from losses import losses
 from stagewise import (
     AdaBoostClassifier,
     GentleBoostClassifier,

@@ -29,7 +29,7 @@ class Coverage(Displayed):
     Attributes
     ----------
     nominal, observed : float64 arrays of shape (n_levels,)
-        The coverages that were asked for, and the shares of the rows that were covered.
+        The nominal coverages, and the shares of the rows that were covered.
     low, high : float64 arrays of shape (n_levels,)
         Wilson confidence limits of the observed shares.
     size : float64 array of shape (n_levels,)
