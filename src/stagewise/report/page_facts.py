@@ -385,8 +385,8 @@ class _Computation:
             number_quality(predictions, name or self.target, self.seed)
             for name, predictions in self.predictions.items()
         )
-        own = {"spread": self.spread, "coverage": self._coverage()}
-        return Quality((), (), np.zeros((0, 0)), numbers, **own)
+        none, found = np.zeros((0, 0)), self._coverage()
+        return Quality((), (), none, numbers, spread=self.spread, coverage=found)
 
     def _before_calibration(self) -> Predictions | None:
         """Return the predictions without the calibration map; None: the model has none."""
