@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from stagewise._native import Gradients, Workers
 from stagewise.errors import InvalidParameterError
-from stagewise.exact_sums import mean_rows
+from stagewise.exact_sums import mean_rows, sum_by_code
 from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
 from stagewise.losses.formula.curvature import Curvature, curvature_of
 from stagewise.losses.formula.domain import DOMAINS, Domain
@@ -98,6 +98,7 @@ class FormulaLoss(Loss):
         self._program = compile_expressions(self._expressions)
         self._rule: Curvature = curvature_of(value, {"y": self._domain.sign})
         self._check(compile_expressions([value, gradient, curved]))
+        self._predicts_mean = self._is_linear_in_y(gradient)
         self._mean = self._derived_mean(gradient)
         self.log_link = self._mean == call("exp", F)
         self.largest_offset = 60.0 if self.log_link else Loss.largest_offset
@@ -112,13 +113,16 @@ class FormulaLoss(Loss):
     def _simplified(self, a: Expression) -> Expression:
         return self._domain.simplified(a)
 
+    def _is_linear_in_y(self, gradient: Expression) -> bool:
+        """Return whether the gradient is a(F) + b(F) y, so that it is 0 at the mean."""
+        slope = derivative(gradient, "y")
+        return not self._domain.of_classes and slope != number(0.0) and "y" not in names_of(slope)
+
     def _derived_mean(self, gradient: Expression) -> Expression:
         """Return the prediction as an expression of f; f itself if there is no other."""
+        if not self._predicts_mean:
+            return F
         slope = derivative(gradient, "y")
-        if self._domain.of_classes or derivative(slope, "y") != number(0.0):
-            return F
-        if slope == number(0.0) or "y" in names_of(slope):
-            return F
         rest = substitute(gradient, {"y": number(0.0)})
         return negate(divide(rest, slope))
 
@@ -237,8 +241,17 @@ class FormulaLoss(Loss):
         return gradient, np.maximum(hessian, 0.0)
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
-        if self.log_link and y.any():
-            return np.array([exact_log(mean_rows(np.asarray(y, dtype=np.float64), weight))])
+        """Return the score of the mean, if the prediction is one, or that of two classes."""
+        if self.of_classes:
+            shares = sum_by_code(np.asarray(y, dtype=np.int32), 2, weight)
+            both = np.arange(2, dtype=np.int32)
+            return self.best_constant_with_offset(both, shares, np.zeros((2, 1)))
+        if self._predicts_mean:
+            mean = mean_rows(np.asarray(y, dtype=np.float64), weight)
+            if self._mean == F:
+                return np.array([mean])
+            if self.log_link and mean > 0.0:
+                return np.array([exact_log(mean)])
         return self.best_constant_with_offset(y, weight, np.zeros((len(y), 1)))
 
     def best_constant_with_offset(
