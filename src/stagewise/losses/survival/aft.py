@@ -27,7 +27,7 @@ SCALES = (1e-3, 1e3)
 """The limits of σ."""
 STEPS, LARGEST_STEP = 30, 0.5
 """Newton steps of log σ: how many at most, and how long they are."""
-ROUND_TOLERANCE, TOLERANCE = 1e-3, 1e-8
+ROUND_TOLERANCE, TOLERANCE = 3e-3, 1e-8
 """The steps of a round, and those at the end of a fit, end with one of this length."""
 LIMIT_POINTS = 512
 """The points of numerical restricted means."""
@@ -98,7 +98,9 @@ class _Terms:
             spread[mask] += 1.0
         if (mask := rows.is_right).any():
             own = z[mask]
-            place(mask, -d.log_survival(own), -d.hazard(own), -d.hazard_slope(own), own)
+            log_survival = d.log_survival(own)
+            hazard = d.hazard(own, log_survival)
+            place(mask, -log_survival, -hazard, -d.hazard_slope(own, hazard), own)
         if (mask := rows.is_left).any():
             own = (rows.log_upper[mask] - score[mask]) / sigma
             reverse = d.reverse(own)
@@ -115,10 +117,12 @@ class _Terms:
             spread[mask] = high * a - low * b
         if (mask := rows.is_truncated).any():
             own = (rows.log_entry[mask] - score[mask]) / sigma
-            loss[mask] += d.log_survival(own)
-            slope[mask] += d.hazard(own)
-            curvature[mask] += d.hazard_slope(own)
-            spread[mask] += own * d.hazard(own)
+            log_survival = d.log_survival(own)
+            hazard = d.hazard(own, log_survival)
+            loss[mask] += log_survival
+            slope[mask] += hazard
+            curvature[mask] += d.hazard_slope(own, hazard)
+            spread[mask] += own * hazard
         self.loss, self.slope, self.spread = loss, slope, spread
         self.curvature = np.minimum(curvature, 0.0)
 
@@ -332,10 +336,18 @@ class _BoundAft(RowBoundLoss):
     ) -> None:
         super().__init__(workers, len(y), weight)
         self._loss, self._rows, self._sigma = loss, _Rows.of(y), 1.0
+        self._n_events = self._sum((~self._rows.is_right).astype(np.float64))
 
     def _evaluate(self, score: Matrix) -> tuple[float, Matrix, Matrix]:
         loss, own = self._loss, np.ascontiguousarray(score[:, 0])
-        given = self._rows, own, self._weight, self._sigma, ROUND_TOLERANCE
-        sigma = self._sigma = loss.sigma_at(*given)
-        terms = _Terms(loss._own, self._rows, own, sigma)  # noqa: SLF001
-        return self._sum(terms.loss), sigma * terms.slope, -terms.curvature
+        terms = self._terms(own)
+        # The second derivative with respect to log σ is about twice the number of events.
+        slope = abs(self._sum(terms.spread)) if loss.scale is None else 0.0
+        if loss.scale is not None or slope > 2.0 * ROUND_TOLERANCE * self._n_events:
+            given = self._rows, own, self._weight, self._sigma, ROUND_TOLERANCE
+            self._sigma = loss.sigma_at(*given)
+            terms = self._terms(own)
+        return self._sum(terms.loss), self._sigma * terms.slope, -terms.curvature
+
+    def _terms(self, score: Vector) -> _Terms:
+        return _Terms(self._loss._own, self._rows, score, self._sigma)  # noqa: SLF001

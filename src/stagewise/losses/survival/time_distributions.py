@@ -31,8 +31,12 @@ class TimeDistribution:
     ----------
     log_density, slope, curvature : callable
         log f, its derivative, and its second derivative.
-    log_survival, hazard, hazard_slope : callable
-        log S, f / S = -(log S)', and its derivative.
+    log_survival : callable
+        log S.
+    hazard : callable
+        f / S = -(log S)', of z and log S.
+    hazard_slope : callable
+        Its derivative, of z and f / S.
     log_probability, reverse : callable
         log Φ, and f / Φ = (log Φ)'.
     quantile : callable
@@ -43,8 +47,8 @@ class TimeDistribution:
     slope: Function
     curvature: Function
     log_survival: Function
-    hazard: Function
-    hazard_slope: Function
+    hazard: Callable[[Vector, Vector], Vector]
+    hazard_slope: Callable[[Vector, Vector], Vector]
     log_probability: Function
     reverse: Function
     quantile: Function
@@ -63,12 +67,11 @@ def _log_normal(z: Vector) -> Vector:
     return np.asarray(-0.5 * z * z - HALF_LOG_TWO_PI)
 
 
-def _normal_hazard(z: Vector) -> Vector:
-    return np.asarray(np.exp(_log_normal(z) - log_ndtr(-z)))
+def _normal_hazard(z: Vector, log_survival: Vector) -> Vector:
+    return np.asarray(np.exp(_log_normal(z) - log_survival))
 
 
-def _normal_hazard_slope(z: Vector) -> Vector:
-    hazard = _normal_hazard(z)
+def _normal_hazard_slope(z: Vector, hazard: Vector) -> Vector:
     return np.asarray(np.maximum(hazard * (hazard - z), 0.0))
 
 
@@ -107,8 +110,8 @@ TIME_DISTRIBUTIONS: Mapping[str, TimeDistribution] = MappingProxyType(
             lambda z: 1.0 - 2.0 * expit(z),
             lambda z: -2.0 * expit(z) * expit(-z),
             lambda z: _log_expit(-z),
-            expit,
-            lambda z: expit(z) * expit(-z),
+            lambda z, _: expit(z),
+            lambda _, hazard: hazard * (1.0 - hazard),
             _log_expit,
             lambda z: expit(-z),
             lambda p: np.log(p) - np.log1p(-p),
@@ -118,8 +121,8 @@ TIME_DISTRIBUTIONS: Mapping[str, TimeDistribution] = MappingProxyType(
             lambda z: 1.0 - _exp(z),
             lambda z: -_exp(z),
             lambda z: -_exp(z),
-            _exp,
-            _exp,
+            lambda _, log_survival: -log_survival,
+            lambda _, hazard: hazard,
             _log_extreme,
             lambda z: np.exp(z - _exp(z) - _log_extreme(z)),
             lambda p: np.log(-np.log1p(-p)),
