@@ -221,8 +221,6 @@ def test_what_is_for_one_target_is_refused(labels, tmp_path):
         forest.decision_function(X)
     with pytest.raises(ValueError, match="has 5 targets, and the quality is that of one"):
         scores(forest, X, y)
-    with pytest.raises(ValueError, match="y should be a 1d array"):
-        GradientBoostingClassifier().fit(X, y)
     with pytest.raises(ValueError, match=r"In target 1 of y: .*continuous"):
         RandomForestClassifier().fit(X, y + np.array([0, 0.5, 0, 0, 0]))
     with pytest.raises(ValueError, match="as many targets as in y, 5; got 2"):
