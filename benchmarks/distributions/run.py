@@ -145,6 +145,12 @@ def measure_distributions(parts: Parts) -> dict[str, dict[str, float]]:
     return {**found, "NGBoost": {"nll": nll, "seconds": seconds}}
 
 
+def recorded(file: Path) -> dict[str, Any]:
+    """Return what has been measured; parts may be measured by several processes."""
+    found: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+    return found
+
+
 # ---- all -----------------------------------------------------------------------------------------
 
 
@@ -159,7 +165,6 @@ def main() -> None:
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     file = HERE / "results.json"
-    results = json.loads(file.read_text()) if file.exists() else {}
     kinds = {"quantiles": measure_quantiles, "distributions": measure_distributions}
     for kind, measure in {} if args.report_only else kinds.items():
         if args.only not in (None, kind):
@@ -167,13 +172,14 @@ def main() -> None:
         for name in args.tables:
             for seed in range(args.seeds):
                 found = measure(read(args.data, name, seed, args.rows))
-                results.setdefault(kind, {}).setdefault(name, {})[str(seed)] = found
                 print(kind, name, seed, found, flush=True)
+                results = recorded(file)
+                results.setdefault(kind, {}).setdefault(name, {})[str(seed)] = found
                 file.write_text(json.dumps(results, indent=1) + "\n")
     if args.only in (None, "claims") and not args.report_only:
-        results["claims"] = claims.measure(args.data / "freMTPL2.parquet")
-        file.write_text(json.dumps(results, indent=1) + "\n")
-    write(results, HERE / "RESULTS.md")
+        found = claims.measure(args.data / "freMTPL2.parquet")
+        file.write_text(json.dumps({**recorded(file), "claims": found}, indent=1) + "\n")
+    write(recorded(file), HERE / "RESULTS.md")
 
 
 if __name__ == "__main__":

@@ -388,3 +388,18 @@ def test_other_losses_have_no_distributions():
 def test_degrees_of_freedom_are_checked():
     with pytest.raises(ValueError, match="above 1"):
         StudentTLoss(1.0)
+
+
+@pytest.mark.parametrize("loss", [{"loss": "normal"}, {"loss": "quantile", "quantile": [0.1, 0.9]}])
+def test_what_several_scores_cannot_do_is_named(loss):
+    X, y = table("normal", 120)
+    with pytest.raises(ValueError, match="GradientBoostingRegressor"):
+        stagewise.AutoRegressor(quality=1, **loss).fit(X, y)
+    with pytest.raises(ValueError, match="offset"):
+        GradientBoostingRegressor(init=GradientBoostingRegressor(**SMALL), **loss, **SMALL).fit(
+            X, y
+        )
+    with pytest.raises(ValueError, match="one location"):
+        GradientBoostingRegressor(init=[1.0, 2.0], **loss, **SMALL).fit(X, y)
+    with pytest.raises(ValueError, match="warm_start"):
+        GradientBoostingRegressor(**loss, **SMALL).fit(X, y).refit(X, y)

@@ -266,6 +266,7 @@ Mvs, default="auto"
     _uses = BOOSTING_USES
     _takes_offset = True
     _several_targets = True
+    _several_scores = True
 
     @suggests_names
     def __init__(

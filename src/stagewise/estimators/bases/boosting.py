@@ -133,6 +133,11 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         init = params.get("init", "mean")
         if isinstance(init, (str, tuple)) or data.one_class:
             return None
+        if loss.location is not None and loss.n_outputs > 1:
+            raise InvalidParameterError(
+                f"init={short_repr(init)} predicts one number per row, and loss={loss.name!r} has "
+                f"{loss.n_outputs} scores. Set init='mean', and pass the predictions as offset."
+            )
         known = None if previous is None else self._start
         return StartLearner.of(init, loss, data, arguments, type(self).__name__, known)
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from stagewise.boosting.progress import PassDisplay
 from stagewise.cluster.peers import ALONE, Peers
 from stagewise.datasets.dataset import Dataset
+from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.first_rank import fit_on_first_rank
 from stagewise.estimators.bases.predictions.scores import refuse_offset
 from stagewise.estimators.bases.predictions.unseen_rows import FinishedFit
@@ -63,6 +64,8 @@ class FitMixin:
     held_out_rows_: npt.NDArray[np.intp]
     _takes_offset: bool
     _passed_loss: Loss | None
+    _several_scores = False
+    """Whether several scores may describe one target: quantiles, or a distribution."""
 
     if TYPE_CHECKING:  # defined by the other bases of an estimator
 
@@ -314,6 +317,11 @@ class FitMixin:
             found: Loss = self._targets_loss(data.class_targets)
             return found
         loss = self._make_loss(data.classes)
+        if loss.location is not None and loss.n_outputs > 1 and not self._several_scores:
+            raise InvalidParameterError(
+                f"{type(self).__name__} predicts one number per row, and loss={loss.name!r} has "
+                f"{loss.n_outputs} scores. Use GradientBoostingRegressor."
+            )
         several = data.train.n_targets > 1 or data.target_names is not None
         return MultiTargetLoss(loss, data.train.n_targets) if several else loss
 

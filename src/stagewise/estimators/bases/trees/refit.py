@@ -12,7 +12,7 @@ from stagewise.boosting.recipe import BY_RESPONSE, Recipe
 from stagewise.data import TargetScale, TargetScales
 from stagewise.data.bins import core_columns
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.bases.model_access import fit_loss, fit_spec, is_average
+from stagewise.estimators.bases.model_access import fit_loss, fit_spec, is_average, several_scores
 from stagewise.estimators.parameters.round_parameters import RoundParameters
 from stagewise.model.model import Model
 from stagewise.training.adapters.tree_adapter import TreeAdapter
@@ -47,6 +47,12 @@ def refit_estimator(
 ) -> Any:
     """Return a copy of a fitted estimator with new leaf values; see `TreeAttributes.refit`."""
     model: Model = estimator._fitted()  # noqa: SLF001
+    several = several_scores(estimator)
+    if several is not None and several.n_outputs > 1:
+        raise ValueError(
+            f"refit is for one score per target, and loss={several.name!r} has "
+            f"{several.n_outputs}. Fit a new model, or continue this one with warm_start=True."
+        )
     share = float(check_argument("decay", Number(0.0, 1.0), decay))
     fits = _specs_by_fit(estimator, model)
     for _, spec in fits:
