@@ -175,6 +175,7 @@ void bind_exact_sums(nb::module_& m);
 void bind_chunks(nb::module_& m);
 void bind_tables(nb::module_& m);
 void bind_sparse(nb::module_& m);
+void bind_elementary(nb::module_& m);
 void bind_losses(nb::module_& m);
 void bind_query_loss(nb::module_& m);
 void bind_sampling(nb::module_& m);

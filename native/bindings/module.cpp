@@ -20,6 +20,7 @@ NB_MODULE(_native, m) {
   bind_exact_sums(m);
   bind_tables(m);
   bind_sparse(m);
+  bind_elementary(m);
   bind_losses(m);
   bind_query_loss(m);
   bind_sampling(m);

@@ -6,6 +6,7 @@
 #include "kernels/binning.hpp"
 #include "kernels/class_split_scan.hpp"
 #include "kernels/cross_products.hpp"
+#include "kernels/elementary.hpp"
 #include "kernels/formula.hpp"
 #include "kernels/histogram.hpp"
 #include "kernels/losses.hpp"
@@ -96,6 +97,10 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
     BinningKernels{
         .bin_doubles = bin_values<double>,
         .bin_floats = bin_values<float>,
+    },
+    ElementaryKernels{
+        .exp = exp_doubles,
+        .log = log_doubles,
     },
     STAGEWISE_TEXT(STAGEWISE_ISA),
 };

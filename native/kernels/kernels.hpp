@@ -10,6 +10,7 @@
 
 #include "kernels/api/binning.hpp"
 #include "kernels/api/cross_products.hpp"
+#include "kernels/api/elementary.hpp"
 #include "kernels/api/histograms.hpp"
 #include "kernels/api/losses.hpp"
 #include "kernels/api/packing.hpp"
@@ -30,7 +31,8 @@ struct Kernels : LossKernels,
                  ScoringKernels,
                  ShapKernels,
                  CrossProductKernels,
-                 BinningKernels {
+                 BinningKernels,
+                 ElementaryKernels {
   const char* name;  // of the instruction set
 };
 

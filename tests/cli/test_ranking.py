@@ -90,7 +90,7 @@ def test_the_query_of_a_model_is_needed(folder: Path, capsys: Any) -> None:
     X, y = table[["a", "b", "c"]], table["grade"]
     model = stagewise.GradientBoostingRanker(n_estimators=2).fit(X, y, qid=table["search"])
     model.save(folder / "plain.stgw")
-    asked = ["evaluate", str(folder / "plain.stgw"), str(folder / "test.csv"), "--target", "grade"]
-    assert main(asked) == 1
+    given = ["evaluate", str(folder / "plain.stgw"), str(folder / "test.csv"), "--target", "grade"]
+    assert main(given) == 1
     assert "name the column with --qid" in capsys.readouterr().err
-    assert main([*asked, "--qid", "search"]) == 0
+    assert main([*given, "--qid", "search"]) == 0

@@ -15,7 +15,6 @@ import stagewise
 from stagewise import (
     DecisionTreeClassifier,
     ExtraTreesClassifier,
-    GradientBoostingClassifier,
     InvalidParameterError,
     RandomForestClassifier,
     export_text,
