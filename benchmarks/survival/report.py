@@ -18,7 +18,7 @@ METRICS = {
     "seconds": ("Seconds of the processor in a fit (median)", "smaller is better"),
 }
 INTRODUCTION = (
-    "Means over {} random splits of each table, 30 % of the rows held out, stratified by event; "
+    "Means over random splits of each table ({}), 30 % of the rows held out, stratified by event; "
     "`make survival DATA=folder` measures them again. The first three rows of a table are fits of "
     "ours with default parameters, whose rounds are chosen by held-out rows; the others have 100 "
     "trees, learning rate 0.1 and depth 3, the defaults of scikit-survival. Every fit has one "
@@ -38,8 +38,9 @@ def _mean(results: Results, table: str, name: str, metric: str) -> float:
 def write_report(results: Results, path: Path) -> None:
     """Write the page."""
     names = list(dict.fromkeys(name for own in results.values() for name in own))
-    splits = max(len(own) for table in results.values() for own in table.values())
-    text = ["# Survival: results", "", INTRODUCTION.format(splits), "", _versions(), ""]
+    splits = {table: max(len(own) for own in fits.values()) for table, fits in results.items()}
+    counts = ", ".join(f"{table} {n}" for table, n in splits.items())
+    text = ["# Survival: results", "", INTRODUCTION.format(counts), "", _versions(), ""]
     tables = list(results)
     for metric, (title, direction) in METRICS.items():
         text += [f"## {title}", "", f"{direction.capitalize()}.", ""]
