@@ -148,3 +148,21 @@ def test_threads_do_not_change_a_model(library):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert threads(library)
+
+
+def test_several_quantiles_of_xgboost_may_cross():
+    assert TABLE["several quantiles in one model, which cannot cross"]["XGBoost"] == "may cross"
+    module = pytest.importorskip("xgboost")
+    X, y = data()
+    levels = np.linspace(0.05, 0.95, 19)
+    model = module.XGBRegressor(
+        objective="reg:quantileerror", quantile_alpha=levels, n_estimators=50, n_jobs=1
+    )
+    assert (np.diff(model.fit(X, y).predict(X), axis=1) < 0).any()
+
+
+def test_several_quantiles_of_stagewise_do_not_cross():
+    X, y = data()
+    levels = np.linspace(0.05, 0.95, 19).tolist()
+    model = make("Stagewise", 50, loss="quantile", quantile=levels).fit(X, y)
+    assert (np.diff(model.predict(10 * X), axis=1) >= 0).all()
