@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, LeaveOneOut
 
 from reference import conformal as reference
 from stagewise import (
@@ -320,6 +320,25 @@ def test_impossible_parameters_are_refused(model: Any, message: str) -> None:
     X, y = draw(120, 20)
     with pytest.raises(InvalidParameterError, match=message):
         clone(model).fit(X, y)
+
+
+def test_rows_that_replace_the_folds_are_refused() -> None:
+    X, y = draw(120, 27)
+    for rounds in ("auto", 20):
+        model = GradientBoostingRegressor(conformal="cv", n_estimators=rounds)
+        with pytest.raises(InvalidParameterError, match="X_val or eval_set stops the fit"):
+            model.fit(X, y, X_val=X, y_val=y)
+    model.set_params(early_stopping=False).fit(X, y, X_val=X, y_val=y)  # they are only recorded
+    assert model.predict_interval(X).shape == (120, 2)
+
+
+def test_leave_one_out_is_the_jackknife_plus() -> None:
+    X, y = draw(40, 28)
+    model = GradientBoostingRegressor(
+        conformal="cv+", early_stopping=LeaveOneOut(), n_estimators=5
+    ).fit(X, y)
+    assert len(model.model_.fold_ensembles) == 40
+    assert model.predict_interval(X).shape == (40, 2)
 
 
 def test_several_targets_are_refused() -> None:

@@ -22,11 +22,13 @@ from stagewise.estimators.bases.model_access import fit_loss, read_rows
 from stagewise.estimators.bases.predictions.unseen_rows import UnseenRows
 from stagewise.losses import Loss
 from stagewise.options import Conformal
+from stagewise.training.reading.training_data import FitArguments
 from stagewise.validation.parameters import nearest_name
 
 __all__ = [
     "check_conformal",
     "check_fold_models",
+    "check_folds",
     "conformity_of_classes",
     "conformity_of_numbers",
     "group_column",
@@ -102,6 +104,35 @@ def check_fold_models(params: Mapping[str, Any], name: str) -> None:
         raise InvalidParameterError(
             f"conformal='cv+' of {name} keeps the trees of all folds, and {reason}, or "
             "conformal='cv'."
+        )
+
+
+def check_folds(params: Mapping[str, Any], arguments: FitArguments) -> None:
+    """Raise InvalidParameterError unless boosting has rows for its conformity scores or its map.
+
+    Parameters
+    ----------
+    params : mapping
+        All parameters, checked.
+    arguments : FitArguments
+        The arguments of `fit`.
+    """
+    option, stopping = params.get("conformal"), params["early_stopping"]
+    method = "" if option is None else option.method
+    passed = arguments.deciding_set is not None and stopping is not False
+    if method in ("cv", "cv+") and (stopping is True or passed):
+        rows = "early_stopping=True holds one part of the rows out"
+        other = "X_val or eval_set stops the fit, so there are no folds"
+        raise InvalidParameterError(
+            f"conformal={method!r} needs folds, but {rows if stopping is True else other}. Set "
+            "early_stopping='cv' and pass no such rows, or use conformal='split'."
+        )
+    none = params["n_estimators"] != "auto" and str(stopping) in ("auto", "False")
+    if params.get("calibration") is not None and none and not (passed or method):
+        raise InvalidParameterError(
+            f"calibration={params['calibration']!r} needs rows that the model was not trained on, "
+            "and this fit has none. Set early_stopping='cv' or True, pass X_val and y_val, or call "
+            "calibrate with other rows after the fit."
         )
 
 

@@ -15,6 +15,7 @@ from stagewise.errors import InvalidParameterError, ModelFormatError
 from stagewise.estimators.bases.predictions.conformal_scores import (
     check_conformal,
     check_fold_models,
+    check_folds,
     conformity_of_numbers,
     group_column,
     group_keys,
@@ -96,6 +97,8 @@ class ConformalModel:
                     f"{parameter} cannot be combined with warm_start=True: all rows are training "
                     "rows of the model that is continued. Leave one of them out."
                 )
+        if own and not self._is_average:
+            check_folds(params, arguments)
         super()._check_arguments(params, arguments)  # type: ignore[misc]
         option = own.get("conformal")
         if option is None:
