@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, LeaveOneOut
@@ -23,6 +24,7 @@ from stagewise import (
     ModelFormatError,
     RandomForestRegressor,
     load,
+    read_parquet,
 )
 
 
@@ -397,3 +399,18 @@ def test_cross_intervals_are_those_of_mapie() -> None:
     _, theirs = peer.fit_conformalize(X, y).predict_interval(X_new)
     own = model.predict_interval(X_new, coverage=0.8)
     np.testing.assert_allclose(own, theirs[:, :, 0], rtol=1e-6)
+
+
+def test_datasets_and_sparse_tables_have_the_same_intervals(tmp_path: Path) -> None:
+    X, y = draw(300, 35)
+    X[:, 0] = np.round(X[:, 0])
+    frame = pd.DataFrame(X, columns=list("abc"))
+    model = GradientBoostingRegressor(conformal=Conformal(groups="a"), **BOOSTING).fit(frame, y)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    bounds = model.predict_interval(frame, coverage=0.8)
+    dataset = read_parquet(tmp_path / "rows.parquet")
+    np.testing.assert_array_equal(model.predict_interval(dataset, coverage=0.8), bounds)
+    sparse = csr_matrix(np.where(np.abs(X) < 0.5, 0.0, X))
+    own = GradientBoostingRegressor(conformal=Conformal(groups=0), **BOOSTING).fit(sparse, y)
+    dense = own.predict_interval(sparse.toarray(), coverage=0.8)
+    np.testing.assert_array_equal(own.predict_interval(sparse, coverage=0.8), dense)
