@@ -17,8 +17,6 @@ LOSSES = (
     "poisson",
     "negative_binomial",
     "zero_inflated_poisson",
-    "hurdle_poisson",
-    "zero_inflated_negative_binomial",
 )
 ROUNDS, RATE = 100, 0.1
 

@@ -25,12 +25,25 @@ SMALL = 1e-5
 
 def log_rising(y: Vector, dispersion: Vector) -> Vector:
     """Return log Γ(y + r) - log Γ(r) - y log r for r = 1 / dispersion, without cancellation."""
+    y, dispersion = np.broadcast_arrays(y, dispersion)
+    found = np.zeros(y.shape)
+    above = y > 0  # most counts of rare events are 0, and their sums are empty
+    y, dispersion = y[above], dispersion[above]
     r = 1.0 / dispersion
     near = special.gammaln(y + r) - special.gammaln(r) - y * np.log(r)
     pairs = 0.5 * y * (y - 1.0)
     squares = pairs * (2.0 * y - 1.0) / 3.0  # Σ_{j<y} j²
     far = dispersion * pairs - 0.5 * dispersion**2 * squares
-    return np.where(dispersion * np.maximum(y, 1.0) < SMALL, far, near)
+    found[above] = np.where(dispersion * np.maximum(y, 1.0) < SMALL, far, near)
+    return found
+
+
+def log_factorial(y: Vector) -> Vector:
+    """Return log y!; 0 for y ≤ 1."""
+    found = np.zeros(np.shape(y))
+    above = np.asarray(y) > 1
+    found[above] = special.gammaln(np.asarray(y)[above] + 1.0)
+    return found
 
 
 def nb_log_density(y: Vector, mu: Vector, dispersion: Vector) -> Vector:
@@ -39,7 +52,7 @@ def nb_log_density(y: Vector, mu: Vector, dispersion: Vector) -> Vector:
         log_rising(y, dispersion)
         - poisson_part(y, mu, dispersion)
         + special.xlogy(y, mu)
-        - special.gammaln(y + 1.0)
+        - log_factorial(y)
     )
 
 
@@ -68,7 +81,7 @@ class Poisson(CountDistribution):
     def _log_density(  # type: ignore[override]
         self, y: Vector, *, mu: Vector
     ) -> Vector:
-        inner = special.xlogy(np.maximum(y, 0.0), mu) - mu - special.gammaln(np.maximum(y, 0) + 1.0)
+        inner = special.xlogy(np.maximum(y, 0.0), mu) - mu - log_factorial(y)
         return np.where(_is_count(y), inner, -np.inf)
 
     def _cdf(  # type: ignore[override]

@@ -23,7 +23,14 @@ from stagewise.exact_sums import mean_rows, sum_rows
 from stagewise.losses.logarithm import MAX_STEP
 from stagewise.validation.equality import equal_values
 
-__all__ = ["BoundLoss", "Loss", "NumpyBoundLoss", "repeat_score", "squeeze_outputs"]
+__all__ = [
+    "BoundLoss",
+    "LateBoundLoss",
+    "Loss",
+    "NumpyBoundLoss",
+    "repeat_score",
+    "squeeze_outputs",
+]
 
 # Between these sums the core finds a power of two that keeps the digits of every gradient (see
 # largest_scale in native/core/fixed_point.hpp). Above the first it would overflow, and below the
@@ -452,6 +459,11 @@ class NumpyBoundLoss(BoundLoss):
     def evaluate(self, score: Matrix) -> float:
         self._n_evaluations += 1
         scores = _read_only(squeeze_outputs(score))
+        self._differentiate(scores)
+        return self._total(scores)
+
+    def _differentiate(self, scores: Matrix) -> None:
+        """Compute the derivatives at scores, and check them."""
         found: Any = self._derivatives(scores)
         if not isinstance(found, (tuple, list)) or len(found) != 2:
             raise ValueError(
@@ -466,6 +478,9 @@ class NumpyBoundLoss(BoundLoss):
                 f"{self._source} returned a negative hessian "
                 f"({self._hessian.min():g}). Return a non-negative bound instead."
             )
+
+    def _total(self, scores: Matrix) -> float:
+        """Return the weighted sum of the losses."""
         losses = np.asarray(self._losses(scores), dtype=np.float64)
         if losses.shape != (len(scores),):
             raise ValueError(
@@ -512,3 +527,23 @@ class NumpyBoundLoss(BoundLoss):
                 f"sum to {total:g}, too {'small' if total < least else 'large'} for the "
                 f"fixed-point sums of the core. {RESCALE}"
             )
+
+
+class LateBoundLoss(NumpyBoundLoss):
+    """A bound loss that computes derivatives when they are needed: not for evaluation rows.
+
+    Outputs are requested in order, so the scores have not changed when the first one is.
+    """
+
+    _pending: Matrix | None = None
+
+    def evaluate(self, score: Matrix) -> float:
+        self._n_evaluations += 1
+        self._pending = _read_only(squeeze_outputs(score))
+        return self._total(self._pending)
+
+    def gradients(self, output: int) -> Gradients:
+        if self._pending is not None:
+            self._differentiate(self._pending)
+            self._pending = None
+        return super().gradients(output)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Workers, weighted_quantile
-from stagewise.losses.base import BoundLoss, Loss, Matrix, NumpyBoundLoss, Vector
+from stagewise.losses.base import BoundLoss, LateBoundLoss, Loss, Matrix, Vector
 from stagewise.losses.regression import Expectile
 
 __all__ = ["Expectiles", "LevelsLoss", "Quantiles", "read_levels"]
@@ -196,7 +196,7 @@ class LevelsLoss(Loss):
         return _LevelsBoundLoss(self, workers, y, weight, f"{type(self).__name__}.tree_derivatives")
 
 
-class _LevelsBoundLoss(NumpyBoundLoss):
+class _LevelsBoundLoss(LateBoundLoss):
     """The derivatives with respect to the predictions, to which trees are fitted."""
 
     _loss: LevelsLoss

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from stagewise._native import Workers
 from stagewise.distributions import Distribution
 from stagewise.exact_sums import mean_rows
-from stagewise.losses.base import BoundLoss, Loss, Matrix, NumpyBoundLoss, Vector
+from stagewise.losses.base import BoundLoss, LateBoundLoss, Loss, Matrix, Vector
 from stagewise.validation.messages import short_repr
 
 __all__ = ["DistributionLoss", "Information", "diagonal"]
@@ -234,7 +234,7 @@ class DistributionLoss(Loss):
             )
 
 
-class _DistributionBoundLoss(NumpyBoundLoss):
+class _DistributionBoundLoss(LateBoundLoss):
     """The natural gradient, to which trees are fitted."""
 
     _loss: DistributionLoss

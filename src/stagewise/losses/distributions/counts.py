@@ -119,7 +119,10 @@ class NegativeBinomialLoss(_CountLoss):
         mu, alpha = np.exp(score[:, 0]), np.exp(score[:, 1])
         first = (mu - y) / (1.0 + alpha * mu)
         r = 1.0 / alpha
-        near = r * (special.digamma(y + r) - special.digamma(r) - np.log1p(alpha * mu)) + first
+        near = first - r * np.log1p(alpha * mu)
+        above = y > 0
+        own = r[above]
+        near[above] += own * (special.digamma(y[above] + own) - special.digamma(own))
         far = -0.5 * alpha * ((y - mu) ** 2 - y)
         second = np.where(alpha * np.maximum(np.maximum(y, mu), 1.0) < SMALL, far, near)
         return np.column_stack([first, second])
@@ -333,14 +336,18 @@ def _information_sum(mu: Vector, alpha: Vector) -> Vector:
     r, t = 1.0 / alpha, alpha * mu / (1.0 + alpha * mu)
     probability = np.exp(-r * np.log1p(alpha * mu))
     above, total = 1.0 - probability, np.zeros(len(mu))
+    rows, own_r, own_t = np.arange(len(mu)), r, t
     for j in range(MOST_TERMS):
-        total += above / (r + j) ** 2
-        probability = probability * t * (r + j) / (j + 1.0)
+        total[rows] += above / (own_r + j) ** 2
+        probability = probability * own_t * (own_r + j) / (j + 1.0)
         above = np.maximum(above - probability, 0.0)
-        if above.max() < 1e-7:
+        left = above > 1e-7
+        if not left.all():
+            rows, above, probability = rows[left], above[left], probability[left]
+            own_r, own_t = own_r[left], own_t[left]
+        if not len(rows):
             break
-    else:
-        # P(Y > j) falls by the factor t per count, or more slowly: ∫ t^x / (r + J + x)² dx.
-        first, decay = r + MOST_TERMS - 0.5, -np.log(t)
-        total += above / (first * (1.0 + decay * first))
+    # P(Y > j) falls by the factor t per count, or more slowly: ∫ t^x / (r + J + x)² dx.
+    first, decay = own_r + MOST_TERMS - 0.5, -np.log(own_t)
+    total[rows] += above / (first * (1.0 + decay * first))
     return np.asarray(np.maximum(r * r * total - t / alpha, 1e-12))
