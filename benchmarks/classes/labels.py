@@ -22,13 +22,13 @@ Fitted = tuple[Callable[[pd.DataFrame], np.ndarray], float]
 
 
 def tables(folder: Path) -> dict[str, tuple[pd.DataFrame, np.ndarray]]:
-    """Return a synthetic table, and a real one: loans and replies of customers."""
+    """Return a synthetic table, and a real one: the two kinds of loans of customers."""
     X, Y = make_multilabel_classification(
         10_000, 40, n_classes=10, n_labels=3, random_state=0, allow_unlabeled=True
     )
     found = {"synthetic": (pd.DataFrame(X), Y)}
     frame = pd.read_parquet(folder / "bank_marketing.parquet")
-    names = [c for c in ("housing", "loan", "y") if c in frame]
+    names = ["housing", "loan"]
     own = frame.drop(columns=names)
     for column in own.columns:
         if not pd.api.types.is_numeric_dtype(own[column]):
