@@ -281,3 +281,14 @@ def test_refit_and_single_trees_have_no_map() -> None:
     assert not model.refit(X, y).model_.learned
     tree = RandomForestClassifier(n_estimators=10).fit(X, y)[0]
     np.testing.assert_array_equal(model[0].predict_proba(X), tree.predict_proba(X))
+
+
+@pytest.mark.parametrize("loss", ["exponential", "cumulative_logit", "brier", "one_vs_rest"])
+def test_probabilities_of_other_losses_are_calibrated(loss: str) -> None:
+    X, y, _ = draw(1200, 23, 3)
+    model = GradientBoostingClassifier(
+        loss=loss, calibration="beta", early_stopping=True, n_estimators=60
+    ).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    facts = model.fit_report_["calibration"]
+    assert facts["log_loss_after"] <= facts["log_loss_before"] + 1e-3

@@ -414,3 +414,13 @@ def test_datasets_and_sparse_tables_have_the_same_intervals(tmp_path: Path) -> N
     own = GradientBoostingRegressor(conformal=Conformal(groups=0), **BOOSTING).fit(sparse, y)
     dense = own.predict_interval(sparse.toarray(), coverage=0.8)
     np.testing.assert_array_equal(own.predict_interval(sparse, coverage=0.8), dense)
+
+
+@pytest.mark.parametrize("loss", ["huber", "gamma", "normal", "negative_binomial"])
+def test_other_losses_have_intervals(loss: str) -> None:
+    rng = np.random.default_rng(36)
+    X = rng.normal(size=(3000, 2))
+    y = rng.poisson(np.exp(1 + X[:, 0] / 2)) + 1.0
+    model = GradientBoostingRegressor(loss=loss, conformal="cv", n_estimators=30)
+    bounds = model.fit(X[:1000], y[:1000]).predict_interval(X[1000:])
+    assert 0.87 < covered(bounds, y[1000:]).mean() < 0.96
