@@ -266,6 +266,21 @@ def test_impossible_parameters_are_refused() -> None:
         GradientBoostingClassifier(**BOOSTING).fit(X, y).calibrate(X, y, calibration="sigmoid")
 
 
+def test_several_targets_are_refused() -> None:
+    X, y, _ = draw(100, 24)
+    several = np.column_stack([y, y])
+    for kind in (GradientBoostingClassifier, RandomForestClassifier):
+        with pytest.raises(InvalidParameterError, match="calibration is for one target"):
+            kind(calibration="beta", early_stopping=kind is GradientBoostingClassifier).fit(
+                X, several
+            )
+        model = kind(n_estimators=5).fit(X, several)
+        with pytest.raises(InvalidParameterError, match="calibrate is for one target"):
+            model.calibrate(X, several)
+        with pytest.raises(InvalidParameterError, match="conformalize is for one target"):
+            model.conformalize(X, several)
+
+
 def test_one_class_needs_no_calibration() -> None:
     X, _, _ = draw(100, 21)
     model = RandomForestClassifier(calibration="auto", conformal="oob", n_estimators=5)

@@ -13,6 +13,7 @@ from stagewise.errors import ModelFormatError
 from stagewise.estimators.bases.predictions.unseen_rows import (
     FinishedFit,
     UnseenRows,
+    check_one_target,
     find_unseen_rows,
 )
 from stagewise.model.model import Model
@@ -146,6 +147,7 @@ class CalibratedModel:
         """
         kind: str = check_argument("calibration", KINDS, calibration)
         model = self._fitted()
+        check_one_target(self, "calibrate")
         score = self._with_offset(model, self._score(X), X, offset, None)
         codes, weight = self._target_reader().read_validation(
             y, sample_weight, len(score), model.classes

@@ -25,6 +25,7 @@ from stagewise.estimators.bases.predictions.dataset_predictions import predicts_
 from stagewise.estimators.bases.predictions.unseen_rows import (
     FinishedFit,
     UnseenRows,
+    check_one_target,
     find_unseen_rows,
 )
 from stagewise.losses import Loss
@@ -192,6 +193,7 @@ class ConformalModel:
         of_classes: bool,
     ) -> Self:
         model = self._fitted()
+        check_one_target(self, "conformalize")
         own = self.conformal if conformal is None else conformal
         option = own if isinstance(own, Conformal) else Conformal()
         method = "oob" if self._is_average else "cv"

@@ -20,7 +20,7 @@ from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import FitResult, ForestResult
 from stagewise.workers import make_workers
 
-__all__ = ["FinishedFit", "UnseenRows", "find_unseen_rows", "unseen_rows"]
+__all__ = ["FinishedFit", "UnseenRows", "check_one_target", "find_unseen_rows", "unseen_rows"]
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -103,6 +103,15 @@ def unseen_rows(estimator: Any, fit: FinishedFit, source: str) -> UnseenRows | N
     weight = _weight(fit, rows) if own else rows.weight
     places = _places(rows) if own else None
     return UnseenRows(source, _score(estimator, fit, rows), rows.y, weight, places)
+
+
+def check_one_target(estimator: Any, method: str) -> None:
+    """Raise InvalidParameterError if a classifier was fitted to several targets."""
+    targets = estimator._fitted().class_targets  # noqa: SLF001
+    if targets is not None:
+        raise InvalidParameterError(
+            f"{method} is for one target, but y had {len(targets)}. Fit one model per target."
+        )
 
 
 def find_unseen_rows(
