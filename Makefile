@@ -30,7 +30,7 @@ EXTRAS   := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))[
 	print(*p["dependencies"], *sum((p["optional-dependencies"][e] for e in sys.argv[1:]), []), sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test classes-bench accuracy accuracy-tuned survival explain intervals scoring bench bench-large out-of-core cluster-bench cluster-model stubs structure figures docs docs-look cluster cluster-oldest sanitize oom fuzz format wheel wheel-test workflows clean
+.PHONY: help setup build demo test classes-bench accuracy accuracy-tuned ranking survival explain intervals scoring bench bench-large out-of-core cluster-bench cluster-model stubs structure figures docs docs-look cluster cluster-oldest sanitize oom fuzz format wheel wheel-test workflows clean
 
 help: ## say what can be typed here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ accuracy-tuned: $(BENCH)/.installed ## tune CatBoost by 50 trials per table, and
 
 survival: $(BENCH)/.installed ## measure models of survival times on the tables in DATA=folder against the peers
 	$(BENCH)/bin/python benchmarks/survival/run.py $(DATA) $(SURVIVAL_ARGS)
+
+ranking: $(BENCH)/.installed ## measure rankers on the tables in DATA=folder against the peers (RANKING_ARGS)
+	$(BENCH)/bin/python benchmarks/ranking/run.py $(DATA) $(RANKING_ARGS)
 
 explain: $(BENCH)/.installed ## measure Shapley values against the peers
 	$(BENCH)/bin/python benchmarks/explain/run.py $(EXPLAIN_ARGS)

@@ -12,6 +12,7 @@ namespace stagewise {
 namespace {
 
 constexpr float kLeastGap = 0.01f;
+constexpr size_t kPadding = 16;
 constexpr double kFarBelow = -80.0;  // scores further below the best one count as this far
 
 // A number in (0, 1) that is a function of a document's score and gain.
@@ -29,10 +30,16 @@ struct QueryLoss::Scratch {
   std::vector<uint32_t> order;  // places in the query
   std::vector<float> gain, up, down, score, strength, gradient, hessian;
 
+  // Of n documents, with numbers behind them up to a multiple of kPadding.
   void resize(size_t n) {
     order.resize(n);
-    for (auto* values : {&gain, &up, &down, &score, &strength, &gradient, &hessian})
-      values->resize(n);
+    const size_t padded = (n + kPadding - 1) / kPadding * kPadding;
+    for (auto* values : {&gain, &up, &down, &score, &gradient, &hessian}) {
+      values->resize(padded);
+      std::fill(values->begin() + static_cast<std::ptrdiff_t>(n), values->end(), 0.0f);
+    }
+    strength.resize(padded);
+    std::fill(strength.begin() + static_cast<std::ptrdiff_t>(n), strength.end(), 1.0f);
   }
   size_t size() const { return order.size(); }
   RankedDocuments documents() const {
@@ -112,8 +119,8 @@ double QueryLoss::set_moves(size_t query, Scratch& s) const {
   const size_t n = s.size();
   double value = 0.0;
   if (rules_.metric == QueryMetric::pairs) {
-    std::fill(s.up.begin(), s.up.end(), 1.0f);
-    std::fill(s.down.begin(), s.down.end(), 0.0f);
+    std::fill_n(s.up.begin(), n, 1.0f);
+    std::fill_n(s.down.begin(), n, 0.0f);
     return value;
   }
   if (rules_.metric == QueryMetric::ndcg) {

@@ -84,7 +84,7 @@ def test_names_of_queries_do_not_matter(loss: str) -> None:
 def test_the_order_of_the_rows_does_not_matter(loss: str) -> None:
     X, y, qid = queries()
     order = np.random.default_rng(3).permutation(len(y))
-    own = {"max_features": None, "loss": loss}
+    own = {"sampling": "uniform", "loss": loss}
     plain = ranker(**own).fit(X, y, qid=qid).predict(X)
     moved = ranker(**own).fit(X[order], y[order], qid=qid[order]).predict(X)
     np.testing.assert_allclose(moved, plain, atol=0.02)
@@ -102,7 +102,7 @@ def test_weight_2_is_the_query_twice(loss: str) -> None:
     X, y, qid = queries()
     twice = qid % 3 == 0
     weight = np.where(twice, 2.0, 1.0)
-    own = {"max_features": None, "loss": loss}
+    own = {"sampling": "uniform", "loss": loss}
     weighted = ranker(**own).fit(X, y, weight, qid=qid)
     repeated = ranker(**own).fit(
         np.concatenate([X, X[twice]]),
@@ -117,8 +117,8 @@ def test_weight_2_is_the_query_twice(loss: str) -> None:
 def test_weight_0_is_the_absence_of_rows(loss: str) -> None:
     X, y, qid = queries()
     kept = (qid % 5 > 0) & (np.arange(len(y)) % 7 > 0)
-    weighted = ranker(loss=loss).fit(X, y, kept.astype(float), qid=qid)
-    absent = ranker(loss=loss).fit(X[kept], y[kept], qid=qid[kept])
+    weighted = ranker(loss=loss, sampling="uniform").fit(X, y, kept.astype(float), qid=qid)
+    absent = ranker(loss=loss, sampling="uniform").fit(X[kept], y[kept], qid=qid[kept])
     np.testing.assert_array_equal(weighted.predict(X), absent.predict(X))
 
 
@@ -126,8 +126,8 @@ def test_weight_0_is_the_absence_of_rows(loss: str) -> None:
 def test_a_constant_offset_of_a_query_changes_nothing(loss: str) -> None:
     X, y, qid = queries()
     offset = np.random.default_rng(0).integers(-3, 4, 60)[qid].astype(float)
-    plain = ranker(loss=loss).fit(X, y, qid=qid)
-    moved = ranker(loss=loss).fit(X, y, qid=qid, offset=offset)
+    plain = ranker(loss=loss, sampling="uniform").fit(X, y, qid=qid)
+    moved = ranker(loss=loss, sampling="uniform").fit(X, y, qid=qid, offset=offset)
     if loss == "xendcg":  # its random numbers depend on the scores
         assert moved.score(X, y, qid=qid, offset=0) > 0.8
         return
@@ -384,6 +384,17 @@ def test_permutation_decreases_a_metric() -> None:
     found = permutation_importance(model, X, ranking_target(y, qid=qid), loss="ndcg@5")
     assert found.unit == "decrease of ndcg@5"
     assert found.order[0] == 0
+
+
+def test_a_plain_ranker_has_symmetric_trees_unless_a_parameter_forbids_them() -> None:
+    assert "symmetric" in GradientBoostingRanker(n_estimators=9).recipe()
+    assert "MVS (0.8" in GradientBoostingRanker(n_estimators=9).recipe()
+    for params in ({"max_depth": 3}, {"max_leaf_nodes": 8}, {"split": "exact"}):
+        assert "best-first" in GradientBoostingRanker(n_estimators=9, **params).recipe()
+    X, y, qid = queries()
+    few = ranker().fit(X, y, qid=qid)
+    assert "at most 31 leaves" in few.recipe()
+    assert "λ=3" in few.recipe()
 
 
 def test_the_recipe_and_a_clone_have_the_parameters() -> None:

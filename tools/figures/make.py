@@ -30,6 +30,7 @@ from margins import ada_boost_path_figure, margins_figure
 from median import ada_boost_r2
 from multiway import multiway_splits
 from quality import quality, shapley
+from ranking import ranking
 from sampling import dart, sampling
 from simulated import simulated
 from sklearn.linear_model import Ridge
@@ -399,6 +400,7 @@ FIGURES: list[Callable[[], None]] = [
     insurance,
     prediction_intervals,
     calibrated_probabilities,
+    ranking,
     threshold_costs,
     intervals,
     columns,

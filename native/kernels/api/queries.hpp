@@ -6,7 +6,8 @@
 namespace stagewise {
 
 // The documents of a query in the order of their scores. A swap of documents i < j changes the
-// metric by |gain_i - gain_j| * |up_i - down_j|, up to a factor.
+// metric by |gain_i - gain_j| * |up_i - down_j|, up to a factor. The arrays, and those of the
+// derivatives, are padded to a multiple of 16 numbers; those behind n are finite, strength is 1.
 struct RankedDocuments {
   const float* gain;
   const float* up;

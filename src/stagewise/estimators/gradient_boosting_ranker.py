@@ -53,12 +53,17 @@ class GradientBoostingRanker(
         The gain of a row of relevance r: 2^r - 1; r; or the gains of r = 0, 1, 2, … in turn. They
         are those of the loss and of the metrics.
     response, learning_rate, n_estimators, max_leaf_nodes, max_depth, min_samples_leaf, \
-min_hessian, l1_regularization, l2_regularization, min_gain, max_step, grow_policy, \
+min_hessian, l1_regularization, l2_regularization, min_gain, max_step, \
 path_smoothing, max_features, subsample, dropout, monotonic_cst, interaction_cst, \
 feature_penalty, split, max_bins, missing_values, categorical_features, category_encoding, \
 handle_unknown, n_iter_no_change, tol, time_limit, warm_start, random_state, n_jobs, verbose, \
 callbacks
         As in `GradientBoostingRegressor`.
+    grow_policy : {"auto", "best_first", "depth_wise", "symmetric"}, default="auto"
+        As in `GradientBoostingRegressor`. With a number of rounds "auto" is "symmetric", of depth 6
+        with 64 leaves (of fewer than 10,000 rows 31, and λ = 3), unless `max_depth`,
+        `max_leaf_nodes` or another parameter is set that symmetric trees do not have; rounds draw
+        80 % of the rows (MVS). See docs/ranking.md.
     leaves : {"auto", "constant", "linear"} or LinearLeaves, default="auto"
         "constant": a leaf is a number. "linear": a leaf is a linear model in the numeric features
         of its path; see `LinearLeaves`. "auto": "constant".
@@ -106,6 +111,7 @@ feature_names_in_, fit_report_, oob_best_iteration_, seed_
     }
     _uses = BOOSTING_USES
     _takes_offset = True
+    _ranks = True
 
     @suggests_names
     def __init__(
@@ -321,7 +327,7 @@ feature_names_in_, fit_report_, oob_best_iteration_, seed_
         Path
             The path of the page.
         """
-        return super().report(
+        written: Path = super().report(
             *(X, queries_of(y, qid, query_sizes), path),
             sample_weight=sample_weight,
             title=title,
@@ -330,6 +336,7 @@ feature_names_in_, fit_report_, oob_best_iteration_, seed_
             verbose=verbose,
             offset=offset,
         )
+        return written
 
     def refit(  # type: ignore[override]
         self,

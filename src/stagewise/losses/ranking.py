@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Gradients, QueryLoss, Workers
-from stagewise.exact_sums import mean_rows, sum_rows
+from stagewise.exact_sums import sum_rows
 from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
 from stagewise.losses.regression import check_positive
 
@@ -358,11 +358,13 @@ class _QueryBoundLoss(BoundLoss):
         measured = np.zeros(n)
         self._native.measured(measured)
         self.measured = measured > 0
-        self._query_weight = None
+        of_queries = np.ones(n)
         if self.row_weight is not None:
-            of_queries = np.zeros(n)
             of_queries[self.codes] = self.row_weight
-            self._query_weight = of_queries[self.measured]
+        own_weight = of_queries[self.measured]
+        total = float(len(y)) if weight is None else sum_rows(weight)
+        # The mean over queries times the sum of the weights of the rows, as of other losses.
+        self._query_share = own_weight * (total / max(float(own_weight.sum()), 1e-300))
         if loss.corrects_position and POSITION in (y.dtype.names or ()):
             self.bias = _PositionBias(own[POSITION], loss.position_regularization)
 
@@ -386,9 +388,8 @@ class _QueryBoundLoss(BoundLoss):
             self.bias.update(self.gradient[self.rows], self.hessian[self.rows], self.row_weight)
         if not self.measured.any():
             return 0.0
-        mean = mean_rows(np.ascontiguousarray(losses[self.measured]), self._query_weight)
-        total = float(len(self.gradient)) if self._weight is None else sum_rows(self._weight)
-        return mean * total
+        weighted = losses[self.measured] * self._query_share
+        return math.fsum(weighted.tolist())  # exactly rounded, so the order does not matter
 
     def gradients(self, output: int) -> Gradients:
         self._packed.assign(self._workers, self.gradient, self.hessian, self._weight)

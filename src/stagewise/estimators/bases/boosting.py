@@ -71,6 +71,8 @@ Vector = npt.NDArray[np.float64]
 class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
     """Base class of the boosted models; see `GradientBoostingRegressor` for the parameters."""
 
+    _ranks = False
+    """Whether the rows of queries are ranked."""
     _method_ended = False
     """Whether the algorithm has no further round, as AdaBoost after a tree without errors."""
     _chosen_by_folds = False
@@ -104,6 +106,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         """Return the parameters with a value for every "auto"; without data, typical ones."""
         facts = getattr(self, "_facts", None) or DataFacts(
             of_classes=is_classifier(self),
+            of_queries=self._ranks,
             shares_trees=self._make_loss(ANY_CLASSES).shares_trees,
         )
         if data is not None and loss is not None:

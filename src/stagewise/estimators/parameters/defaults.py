@@ -55,6 +55,8 @@ class DataFacts:
         The sum of the weights of the training rows; None: it is not needed.
     shares_trees : bool
         Whether a round is one tree for all scores, if that is possible.
+    of_queries : bool
+        Whether the rows of queries are ranked.
     """
 
     n_rows: int = 10_000
@@ -66,6 +68,7 @@ class DataFacts:
     fold_share: float = 0.8
     total_weight: float | None = None
     shares_trees: bool = False
+    of_queries: bool = False
 
     @classmethod
     def of_rows(
@@ -96,6 +99,7 @@ class DataFacts:
             share,
             weight,
             shares_trees=loss.shares_trees,
+            of_queries=loss.task == "ranking",
         )
 
     @property
@@ -161,6 +165,15 @@ SYMMETRIC: Mapping[str, Any] = MappingProxyType(
 RANDOM: Mapping[str, Any] = MappingProxyType(
     {**BEST_FIRST, "split": SplitSearch(random_thresholds=True)}
 )
+FEW_RANKED_ROWS = 10_000
+"""With fewer rows, the trees of a plain ranker are smaller."""
+RANKED: Mapping[bool, Mapping[str, Any]] = MappingProxyType(
+    {
+        True: {"max_leaf_nodes": 31, "max_depth": 6, "l2_regularization": 3.0},
+        False: {"max_leaf_nodes": 64, "max_depth": 6, "l2_regularization": 1.0},
+    }
+)
+"""The symmetric trees of a plain ranker, by whether there are few rows."""
 TURNS: tuple[Mapping[str, Any], ...] = (RANDOM, RANDOM, SYMMETRIC)
 """The kinds of trees of the rounds, in turn, if the number of rounds is "auto"."""
 
@@ -222,7 +235,9 @@ def resolve_auto(
     if "leaves" in params:
         usual = {**PLAIN, "l2_regularization": PLAIN_L2[facts.of_classes]}
         usual["min_samples_leaf"] = _least_rows(facts)
-        usual |= _sampling(params, draws=searches and not facts.has_many_rows)
+        usual |= _shape_of_rankings(params, facts) if facts.of_queries else {}
+        draws = not facts.has_many_rows if searches else facts.of_queries
+        usual |= _sampling(params, draws=draws)
         if searches:
             several = facts.of_classes and facts.n_outputs > 1
             patience = PATIENCE_OF_MANY if facts.has_many_rows else PATIENCE
@@ -245,6 +260,18 @@ def resolve_auto(
     ):
         values["category_encoding"] = "sets"
     return values
+
+
+def _shape_of_rankings(params: Mapping[str, Any], facts: DataFacts) -> Mapping[str, Any]:
+    """Return the shape of the trees of a plain ranker: symmetric, unless a parameter forbids it.
+
+    Pairs are noisy targets: symmetric trees, each of a part of the rows, overfit less.
+    """
+    shape = {"grow_policy": "symmetric", **RANKED[facts.n_rows < FEW_RANKED_ROWS]}
+    given = {name: value for name, value in params.items() if not _is_auto(params, name)}
+    free = not {"grow_policy", "max_leaf_nodes", "max_depth"} & {*given}
+    possible = is_possible(flatten_options({**given, **shape}), "grow_policy", "symmetric")
+    return shape if free and possible else {"l2_regularization": shape["l2_regularization"]}
 
 
 def _least_rows(facts: DataFacts) -> float:
