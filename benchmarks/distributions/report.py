@@ -93,7 +93,7 @@ def _distributions(results: Results) -> list[str]:
         "",
         (
             "The mean negative log-likelihood of the test rows, in units of y (smaller is better), "
-            f"and the processor seconds of a fit. Stagewise is better on {wins} of {len(tables)}."
+            f"and the seconds of a fit. Stagewise is better on {wins} of {len(tables)} tables."
         ),
         *_table(head, rows),
     ]
