@@ -8,6 +8,7 @@ from pathlib import Path
 from stagewise import GradientBoostingRegressor
 from stagewise.validation import parameters
 from stagewise.validation.foreign_calls import FOREIGN_ATTRIBUTES, PREDICT_ARGUMENTS
+from stagewise.validation.foreign_losses import ESTIMATORS, FOREIGN_LOSSES
 from stagewise.validation.foreign_names import FOREIGN_NAMES, words_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "coming-from.md"
@@ -44,6 +45,18 @@ import stagewise
 """
 
 CALLS = "Attributes of fitted models, and arguments of `predict`:"
+
+LOSSES = """\
+## Values of objective and loss_function
+
+The names are compared in any case, and the same table makes the errors for `loss="mae"` and
+`objective="mae"`. Names such as `huber`, `fair`, `quantile`, `mape`, `poisson`, `gamma` and
+`tweedie` are the same here. LightGBM's `alpha` of `objective="huber"` is
+`loss=stagewise.losses.Huber(delta=...)`, in units of y; scikit-learn's `alpha` of `loss="huber"` is
+`quantile`. `tweedie_variance_power=1.3` is `loss=stagewise.losses.Tweedie(power=1.3)`.
+
+| elsewhere | estimator | `loss` here |
+|---|---|---|"""
 
 TAIL = """\
 Parameters that are not listed have the same name here, or do not exist. Some of the same name take
@@ -225,10 +238,19 @@ def page() -> str:
                 parts = [ours, f"`{foreign.usage}`" if foreign.usage else words[2:], foreign.note]
                 lines.append(f"| `{name}` | {': '.join(filter(None, parts))} |")
         lines += ["", CALLS, "", f"| {library} | here |", "|---|---|", *calls_of(library), ""]
-    lines += [
-        TAIL,
-    ]
+    lines += [LOSSES, *losses(), "", TAIL]
     return "\n".join(lines)
+
+
+def losses() -> list[str]:
+    """Return the rows of values of objectives."""
+    theirs: dict[tuple[str, str], list[str]] = {}
+    for name, loss in FOREIGN_LOSSES.items():
+        theirs.setdefault((loss.task, loss.ours), []).append(f"`{name}`")
+    return [
+        f'| {", ".join(names)} | `{ESTIMATORS[task][0]}` | `"{ours}"` |'
+        for (task, ours), names in theirs.items()
+    ]
 
 
 def calls_of(library: str) -> list[str]:

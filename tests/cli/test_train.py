@@ -31,6 +31,23 @@ def test_train_prints_the_guessed_task_and_the_reason(run, tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [("--ignore=flag", "--ignore=kind"), ("--ignore", "flag,kind"), ("--ignore", '"flag", kind')],
+)
+def test_names_of_repeated_options_and_between_commas_add_up(run, tmp_path, options):
+    categorical = ("--categorical=rooms", "--categorical=age")
+    model = tmp_path / "m.stgw"
+    common = ("train", "train.csv", "--target", "price", *FAST, "--model", model)
+    code, _, _ = run(*common, *options, *categorical)
+    assert code == 0
+    estimator = stagewise.load(model)
+    assert estimator.feature_names_in_.tolist() == ["area", "age", "rooms", "weight"]
+    assert estimator.model_.features.categorical == {1, 2}
+    given = ("predict", model, "train.csv", "--keep=rooms", "--keep", "area,age")
+    assert run(*given)[1].startswith('"rooms","area","age","prediction"')
+
+
 def test_train_gives_the_model_of_the_estimator(run, folder, tmp_path):
     code, _, _ = run(
         *("train", "train.csv", "--target", "price", "--weight", "weight", "--seed", "3"),

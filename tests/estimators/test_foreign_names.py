@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 
+import numpy as np
 import pytest
 import sklearn.ensemble
 import sklearn.linear_model
@@ -24,6 +25,14 @@ from stagewise import (
     LogitBoostClassifier,
     RandomForestClassifier,
 )
+from stagewise.errors import InvalidParameterError
+from stagewise.losses import (
+    CLASSIFICATION_LOSSES,
+    RANKING_LOSSES,
+    REGRESSION_LOSSES,
+    SURVIVAL_LOSSES,
+)
+from stagewise.validation.foreign_losses import FOREIGN_LOSSES
 from stagewise.validation.foreign_names import FOREIGN_NAMES
 from stagewise.validation.parameters import name_hint
 
@@ -246,6 +255,35 @@ CALLS = {
 }
 
 
+CALLS |= {
+    "the wait of od_type": (
+        GradientBoostingRegressor,
+        {"od_type": "Iter", "od_wait": 20},
+        "early_stopping=True, n_iter_no_change=20",
+    ),
+    "Huber's δ of LightGBM": (
+        GradientBoostingRegressor,
+        {"objective": "huber", "alpha": 0.7},
+        "loss=stagewise.losses.Huber(delta=0.7)",
+    ),
+    "Huber's quantile of scikit-learn": (
+        GradientBoostingRegressor,
+        {"loss": "huber", "alpha": 0.7, "max_iter": 5},
+        "loss='huber', quantile=0.7, n_estimators=5",
+    ),
+    "the power of Tweedie": (
+        GradientBoostingRegressor,
+        {"objective": "tweedie", "tweedie_variance_power": 1.3},
+        "loss=stagewise.losses.Tweedie(power=1.3)",
+    ),
+    "metrics": (
+        GradientBoostingClassifier,
+        {"iterations": 5, "eval_metric": ["AUC", "Logloss"], "depth": 3},
+        "eval_metric=['auc', 'log_loss'], n_estimators=5, max_depth=3",
+    ),
+}
+
+
 @pytest.mark.parametrize("case", CALLS)
 def test_one_message_lists_several_names_and_has_the_call_to_paste(case: str) -> None:
     kind, passed, call = CALLS[case]
@@ -256,6 +294,59 @@ def test_one_message_lists_several_names_and_has_the_call_to_paste(case: str) ->
         assert f"  {name} is the name of" in message
     assert message.endswith(f"The call here: {kind.__name__}({call})")
     assert call_of(message).recipe()  # type: ignore[attr-defined]
+    assert ("from stagewise import FeatureSampling\n" in message) == ("FeatureSampling(" in call)
+    assert ("\nimport stagewise\n" in message) == ("stagewise." in call)
+
+
+def test_lightgbms_huber_has_the_gradient_of_our_delta() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    y = np.array([-50.0, -3.0, -1.0, 0.0, 1.0, 3.0, 500.0])
+    X = np.arange(len(y), dtype=float)[:, None]
+    own = {"boost_from_average": False, "min_child_samples": 1, "min_data_in_bin": 1}
+    tree = lightgbm.LGBMRegressor(
+        objective="huber", alpha=2.0, n_estimators=1, learning_rate=1.0, verbose=-1, **own
+    ).fit(X, y)
+    score = np.zeros(len(y))
+    bound = stagewise.losses.Huber(delta=2.0)
+    gradient = np.clip(score - y, -2.0, 2.0)
+    np.testing.assert_allclose(tree.predict(X), -gradient)
+    residuals = np.array([1.0, 3.0])
+    values = [float(np.sum(bound.loss(r, 0.0))) for r in residuals]
+    assert values == [0.5, 4.0]
+
+
+FOREIGN_LOSS_VALUES = {
+    "mae": (GradientBoostingRegressor, "'absolute_error'"),
+    "MSE": (GradientBoostingRegressor, "'squared_error'"),
+    "lad": (GradientBoostingRegressor, "'absolute_error'"),
+    "Poisson": (GradientBoostingRegressor, "'poisson'"),
+    "count:poisson": (GradientBoostingRegressor, "'poisson'"),
+    "binary": (GradientBoostingRegressor, r"GradientBoostingClassifier\(\)"),
+    "MultiClass": (GradientBoostingClassifier, "'log_loss'"),
+    "multi:softprob": (GradientBoostingClassifier, "'log_loss'"),
+    "lambdarank": (GradientBoostingClassifier, r"GradientBoostingRanker\(\)"),
+}
+
+
+@pytest.mark.parametrize("loss", FOREIGN_LOSS_VALUES)
+def test_the_error_for_a_loss_of_another_library_names_ours(loss: str) -> None:
+    kind, ours = FOREIGN_LOSS_VALUES[loss]
+    with pytest.raises(InvalidParameterError, match=rf"[Hh]ere it is {ours}\.$"):
+        kind(loss=loss).fit([[1.0], [2.0]], [0, 1])
+    with pytest.raises(TypeError, match=rf"'{loss}' is .*{ours}\.$"):
+        kind(objective=loss)
+
+
+def test_every_loss_of_another_library_has_one_here() -> None:
+    names = {
+        "regression": REGRESSION_LOSSES,
+        "classification": CLASSIFICATION_LOSSES,
+        "ranking": RANKING_LOSSES,
+        "survival": SURVIVAL_LOSSES,
+    }
+    for theirs, found in FOREIGN_LOSSES.items():
+        assert theirs == theirs.lower()
+        assert found.ours in names[found.task]
 
 
 def test_the_call_leaves_out_what_cannot_be_translated() -> None:

@@ -438,7 +438,7 @@ def test_bad_input_is_refused() -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"loss": "lambdarank"}, "is of LightGBM; here it is 'ndcg'"),
+        ({"loss": "lambdarank"}, "the name of LightGBM; here it is 'ndcg'"),
         ({"loss": "squared_error"}, "must be one of 'ndcg', 'map'"),
         ({"loss": "softmax", "truncation": 3}, "is for loss='ndcg' or 'map' or 'pairwise'"),
         ({"loss": LambdaNdcg(), "truncation": 3}, "Pass it to the loss"),

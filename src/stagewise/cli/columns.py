@@ -101,10 +101,8 @@ class Roles:
             raise InputError(f"{self.target!r} is the target and cannot be ignored.")
 
     def features(self, table: pa.Table) -> pa.Table:
-        """Return the table without target, weight, query and ignored columns."""
-        left_out = {self.target, self.weight, self.query, *self.ignore}
-        """Return the table without target, weight and ignored columns."""
-        left_out = {self.target, self.weight, *self.ignore, *self.times.values()}
+        """Return the table without target, weight, query, times and ignored columns."""
+        left_out = {self.target, self.weight, self.query, *self.ignore, *self.times.values()}
         return table.select([name for name in table.column_names if name not in left_out])
 
 

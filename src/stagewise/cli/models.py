@@ -22,6 +22,7 @@ from stagewise.cli.columns import (
 )
 from stagewise.cli.errors import InputError, did_you_mean, listing
 from stagewise.cli.methods import has_parameter
+from stagewise.cli.names import add_column_names
 from stagewise.data import Features
 from stagewise.model.file.format import read_model
 
@@ -130,13 +131,8 @@ def text_category_columns(estimator: Any) -> list[str]:
 
 def add_input_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for the input table of a saved model."""
-    parser.add_argument(
-        "--ignore",
-        nargs="+",
-        default=[],
-        metavar="COLUMN",
-        help="columns to leave out (needed only for models trained without column names)",
-    )
+    without = "columns to leave out (needed only for models trained without column names)"
+    add_column_names(parser, "--ignore", without)
     parser.add_argument(
         "--threads", type=int, metavar="N", help="number of threads (default: all cores)"
     )

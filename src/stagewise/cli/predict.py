@@ -17,6 +17,7 @@ from stagewise.cli.errors import InputError
 from stagewise.cli.files import PARQUET, check_writable, open_tables
 from stagewise.cli.levels import read_levels
 from stagewise.cli.models import add_input_arguments, open_model, text_category_columns
+from stagewise.cli.names import add_column_names
 from stagewise.cli.scoring.outputs import Output, Provenance, is_folder, outputs_of
 from stagewise.cli.scoring.scorer import Scorer
 from stagewise.cli.screen import Screen, amount
@@ -63,9 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also write quantiles of the predicted distribution, such as 0.05,0.95; the model "
         "needs a loss of a distribution, such as train --loss normal",
     )
-    parser.add_argument(
-        "--keep", nargs="+", default=[], metavar="COLUMN", help="columns to copy to the output"
-    )
+    add_column_names(parser, "--keep", "columns to copy to the output")
     parser.add_argument(
         "--overwrite",
         action="store_true",

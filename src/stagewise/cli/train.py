@@ -23,6 +23,7 @@ from stagewise.cli.errors import InputError, listing
 from stagewise.cli.files import check_writable
 from stagewise.cli.methods import METHODS
 from stagewise.cli.models import learning_rate_of, n_categories_of, save_model
+from stagewise.cli.names import add_column_names
 from stagewise.cli.screen import Screen, amount
 from stagewise.cli.task import Guess
 from stagewise.cli.training.choices import choose_categorical, feature_names, make_estimator
@@ -66,7 +67,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_column_arguments(group: argparse._ArgumentGroup) -> None:
-    several: dict[str, Any] = {"nargs": "+", "default": [], "metavar": "COLUMN"}
     add = group.add_argument
     add("--weight", metavar="COLUMN", help="column with sample weights")
     exposure = (
@@ -76,12 +76,9 @@ def _add_column_arguments(group: argparse._ArgumentGroup) -> None:
     add("--offset", metavar="COLUMN", help="column with scores that are added; it is no feature")
     queries = "column with the query of each row, for a ranking by --target; it is no feature"
     add("--qid", metavar="COLUMN", help=queries)
-    add("--ignore", **several, help="columns to leave out")
-    add(
-        "--categorical",
-        **several,
-        help="categorical columns besides text columns, also as one,two; read from CSV as text",
-    )
+    add_column_names(group, "--ignore", "columns to leave out")
+    text = "categorical columns besides text columns; read from CSV as text"
+    add_column_names(group, "--categorical", text)
     add("--drop-text", action="store_true", help="leave out all columns that are not numbers")
     add("--drop-unlabelled", action="store_true", help="leave out rows with a missing target")
 
@@ -167,9 +164,8 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     """Open the rows, train, save the model, and print a summary."""
     path = args.model or _default_model(args.data)
     check_writable(path)
-    categorical = tuple(name for word in args.categorical for name in word.split(","))
     _check_times(args)
-    columns = args.target, args.weight, tuple(args.ignore), categorical
+    columns = args.target, args.weight, tuple(args.ignore), tuple(args.categorical)
     times = {name: getattr(args, name) for name in ("event", "entry", "stratum")}
     roles = Roles(*columns, args.offset, args.exposure, args.qid, **times)
     with _open_rows(roles, args, screen) as rows:

@@ -177,7 +177,11 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
     "objective": ForeignName((_XGB, _LGB), "loss"),
     "loss_function": ForeignName((_CAT,), "loss"),
     "criterion": ForeignName((_SKL,), "loss", note="boosted trees are split by the loss"),
-    "alpha": ForeignName((_SKL, _LGB), "quantile"),
+    "alpha": ForeignName(
+        (_SKL, _LGB),
+        "quantile",
+        note='of LightGBM\'s objective="huber" it is loss=stagewise.losses.Huber(delta=...)',
+    ),
     "tweedie_variance_power": ForeignName(
         (_XGB, _LGB), "loss", "loss=stagewise.losses.Tweedie(power=...)", needs=("quantile",)
     ),

@@ -17,10 +17,11 @@ from typing import Any
 from stagewise.errors import InvalidParameterError
 from stagewise.validation import rules
 from stagewise.validation.foreign_callbacks import callbacks
+from stagewise.validation.foreign_losses import foreign_loss_hint, objective_hint
 from stagewise.validation.foreign_names import foreign_name_hint
 from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.rules import Number, OneOf, Rule, flag
-from stagewise.validation.translated_call import translated_call
+from stagewise.validation.translated_call import OBJECTIVES, translated_call
 
 __all__ = [
     "LEAVE_ROWS_OUT",
@@ -30,6 +31,7 @@ __all__ = [
     "check_parameter",
     "check_parameters",
     "default_parameters",
+    "loss_hint",
     "name_hint",
     "nearest_name",
     "nested_hint",
@@ -283,6 +285,12 @@ def nearest_name(name: str, names: Iterable[str]) -> str:
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
+def loss_hint(loss: Any, names: Iterable[str]) -> str:
+    """Return a sentence with our name of a loss, of another library or similar; empty: none."""
+    known = list(names)
+    return foreign_loss_hint(loss, known) or nearest_name(str(loss), known)
+
+
 def name_hint(name: str, kind: type, names: Iterable[str]) -> str:
     """Return a sentence that suggests our name of a parameter, or an empty string.
 
@@ -384,15 +392,22 @@ def unknown_parameters(
     known = list(names)
     if len(unknown) == 1:
         return (
-            f"{kind.__name__} has no parameter {unknown[0]!r}.{name_hint(unknown[0], kind, known)}"
+            f"{kind.__name__} has no parameter {unknown[0]!r}."
+            f"{_hint_with_value(unknown[0], passed, kind, known)}"
         )
-    hints = {name: name_hint(name, kind, known).strip() for name in unknown}
+    hints = {name: _hint_with_value(name, passed, kind, known).strip() for name in unknown}
     lines = [
         f"  {hint if name in hint else f'{name}: {hint}'}" for name, hint in hints.items() if hint
     ]
     call = translated_call(kind, passed, known, {**RULES, **getattr(kind, "_rules", {})})
     start = f"{kind.__name__} has no parameters {', '.join(map(repr, unknown))}."
     return "\n".join([start, *lines, *([call] if call else [])])
+
+
+def _hint_with_value(name: str, passed: Mapping[str, Any], kind: type, known: list[str]) -> str:
+    """Return the hint for a name, and for an objective that for its value."""
+    value = objective_hint(passed.get(name), kind) if name in OBJECTIVES else ""
+    return name_hint(name, kind, known) + value
 
 
 def suggests_names(init: Callable[..., None]) -> Callable[..., None]:

@@ -12,9 +12,14 @@ from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from stagewise.validation.foreign_losses import LOSS_PARAMETERS, default_loss, loss_of_task, task_of
+from stagewise.validation.foreign_metrics import foreign_metric
 from stagewise.validation.foreign_names import FOREIGN_NAMES, ForeignName, is_true_of
 
-__all__ = ["translated_call"]
+__all__ = ["OBJECTIVES", "translated_call"]
+
+OBJECTIVES = ("objective", "loss_function")
+"""The names that other libraries have for the parameter `loss`."""
 
 LONGEST_VALUE = 80
 """The largest number of characters of a value in a call; longer ones are shown as an ellipsis."""
@@ -70,15 +75,13 @@ def _lines(value: Any) -> Any:
     return min(max(value, 0), 1) if isinstance(value, int) and value not in (0, 1, 2) else value
 
 
-_LOSS = _word(
-    "regression: regression_l2: l2: mse: mean_squared_error: reg-squarederror: RMSE: "
-    "regression_l1:absolute_error l1:absolute_error mae:absolute_error MAE:absolute_error "
-    "reg-absoluteerror:absolute_error huber:huber Huber:huber fair:fair quantile:quantile "
-    "reg-quantileerror:quantile Quantile:quantile mape:mape MAPE:mape poisson:poisson "
-    "count-poisson:poisson Poisson:poisson gamma:gamma reg-gamma:gamma tweedie:tweedie "
-    "reg-tweedie:tweedie Tweedie:tweedie binary: binary-logistic: Logloss: CrossEntropy: "
-    "multiclass: softmax: multi-softprob: multi-softmax: MultiClass:"
-)
+def _metrics(value: Any) -> Any:
+    """Return our names of metrics; a name that only we have stays."""
+    if isinstance(value, (list, tuple)):
+        return [_metrics(each) for each in value]
+    return (foreign_metric(value)[1] or value) if isinstance(value, str) else value
+
+
 _DROPOUT = _word("gbdt: gbrt: gbtree: Plain: dart:dart")
 
 CONVERSIONS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
@@ -89,7 +92,8 @@ CONVERSIONS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
         **dict.fromkeys(("bagging_freq", "subsample_freq"), _drop),
         **dict.fromkeys(("use_best_model", "enable_categorical", "first_metric_only"), _drop),
         **dict.fromkeys(("device", "task_type", "tree_learner", "copy_X"), _drop),
-        **dict.fromkeys(("objective", "loss_function"), _LOSS),
+        "alpha": lambda value: value,
+        "metric": _metrics,
         **dict.fromkeys(("booster", "boosting_type", "boosting"), _DROPOUT),
         "tree_method": _word("auto: hist: approx: exact:exact"),
         "max_leaves": lambda value: _unless(value, 0),
@@ -102,7 +106,7 @@ CONVERSIONS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
 
 
 SAME_NAMES: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
-    {"max_depth": _no_limit, "verbose": _lines}
+    {"max_depth": _no_limit, "verbose": _lines, "eval_metric": _metrics}
 )
 """Values here, of parameters that other libraries have under the same name."""
 
@@ -123,6 +127,7 @@ def translated_call(
     rules : mapping
         Their rules.
     """
+    passed, own_loss = _without_loss_parameters(passed, task_of(kind))
     arguments: dict[str, str] = {}
     options: dict[str, tuple[str, dict[str, str]]] = {}
     left = []
@@ -135,8 +140,11 @@ def translated_call(
             left.append(name)
             continue
         taken = ours in arguments and (ours not in options or options[ours][0] != option[0])
-        if taken:
-            left += [name] if arguments[ours] != text else []
+        if taken and text.startswith(f"{arguments[ours]}, "):
+            arguments[ours] = text  # od_wait, besides od_type
+        elif taken:
+            same = f"{arguments[ours]}, ".startswith(f"{text}, ")
+            left += [] if same else [name]
         elif option[0]:
             own = options.setdefault(ours, (option[0], {}))[1]
             own.setdefault(option[1], text)
@@ -144,11 +152,45 @@ def translated_call(
             arguments[ours] = f"{option[0]}({inside})"
         else:
             arguments[ours] = text
+    arguments |= own_loss
     if not arguments:
         return ""
     listed = ", ".join(f"{name}={text}" for name, text in arguments.items())
     rest = f" (without {', '.join(left)})" if left else ""
-    return f"The call here{rest}: {kind.__name__}({listed})"
+    names = sorted({option for option, _ in options.values()})
+    imports = f"from stagewise import {', '.join(names)}\n" if names else ""
+    imports = f"import stagewise\n{imports}" if "stagewise." in listed else imports
+    return f"{imports}The call here{rest}: {kind.__name__}({listed})"
+
+
+def _without_loss_parameters(
+    passed: Mapping[str, Any], task: str
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the parameters besides those of a loss with its own one, and the loss as an argument.
+
+    LightGBM's alpha is Huber's δ in units of y, and 0.9 if it is not passed; of scikit-learn's
+    loss="huber" it is the quantile.
+    """
+    rest = dict(passed)
+    for objective in OBJECTIVES:
+        loss = str(passed.get(objective)).lower()
+        for (theirs, name), (ours, default) in LOSS_PARAMETERS.items():
+            if task != "regression" or loss != theirs or "loss" in passed:
+                continue
+            if name not in passed and theirs != "huber":
+                continue
+            del rest[objective]
+            return rest, {"loss": ours.format(_text(rest.pop(name, default)))}
+    return rest, {}
+
+
+def _our_loss(value: Any, kind: type) -> str:
+    """Return our name of the loss of another library."""
+    task = task_of(kind)
+    ours = loss_of_task(value, task)
+    if not ours:
+        raise _UntranslatedError
+    return str(_unless(ours, default_loss(task)))
 
 
 def _translated(
@@ -162,7 +204,9 @@ def _translated(
     entry: ForeignName | None = FOREIGN_NAMES.get(name)
     while entry is not None and not is_true_of(entry, kind, known, rules):
         entry = entry.otherwise
-    if name in CONVERSIONS:
+    if name in OBJECTIVES:
+        value = _our_loss(value, kind)
+    elif name in CONVERSIONS:
         value = CONVERSIONS[name](value)
     if entry is None or entry.ours not in known or (entry.note and name not in CONVERSIONS):
         raise _UntranslatedError

@@ -21,7 +21,7 @@ from stagewise.losses.registration import LOSS_FORMS, custom_loss
 from stagewise.model.model import Model
 from stagewise.training.reading.target_reader import ClassReader, TargetReader
 from stagewise.validation.messages import short_repr
-from stagewise.validation.parameters import nearest_name
+from stagewise.validation.parameters import loss_hint
 
 __all__ = ["ClassifierPredictions", "make_class_loss"]
 
@@ -50,7 +50,8 @@ def _class_loss(loss: Any, classes: npt.NDArray[Any], estimator_name: str) -> Lo
         raise InvalidParameterError(
             f"The parameter 'loss' of {estimator_name} must be one of "
             f"{', '.join(map(repr, CLASSIFICATION_LOSSES))}, {LOSS_FORMS}; "
-            f"got {short_repr(loss)}.{nearest_name(str(loss), CLASSIFICATION_LOSSES)}"
+            f"got {short_repr(loss)}."
+            f"{loss_hint(loss, CLASSIFICATION_LOSSES)}"
         )
     return CLASSIFICATION_LOSSES[loss](len(classes))
 

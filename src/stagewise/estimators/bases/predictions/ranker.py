@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from stagewise.model.model import Model
 from stagewise.training.reading.query_reader import QueryReader
 from stagewise.training.reading.target_reader import TargetReader
 from stagewise.validation.messages import short_repr
-from stagewise.validation.parameters import nearest_name
+from stagewise.validation.parameters import loss_hint
 
 __all__ = ["RankerPredictions", "RankingLossParameters", "queries_of"]
 
@@ -171,7 +171,7 @@ class RankingLossParameters:
                 f"The parameter 'loss' of {name} must be one of "
                 f"{', '.join(map(repr, RANKING_LOSSES))}, or an object of stagewise.losses such as "
                 f"LambdaNdcg(truncation=10); got {short_repr(loss)}."
-                f"{foreign_loss(loss) or nearest_name(str(loss), RANKING_LOSSES)}"
+                f"{loss_hint(loss, RANKING_LOSSES)}"
             )
         if given and "truncation" not in kind.parameter_names:
             users = [n for n, k in RANKING_LOSSES.items() if "truncation" in k.parameter_names]
@@ -181,24 +181,3 @@ class RankingLossParameters:
                 "None."
             )
         return kind(**given)
-
-
-FOREIGN_LOSSES: Mapping[str, tuple[str, str]] = {
-    "lambdarank": ("LightGBM", "ndcg"),
-    "rank_xendcg": ("LightGBM", "xendcg"),
-    "rank:ndcg": ("XGBoost", "ndcg"),
-    "rank:map": ("XGBoost", "map"),
-    "rank:pairwise": ("XGBoost", "pairwise"),
-    "yetirank": ("CatBoost", "ndcg"),
-    "yetirankpairwise": ("CatBoost", "ndcg"),
-    "pairlogit": ("CatBoost", "pairwise"),
-    "pairlogitpairwise": ("CatBoost", "pairwise"),
-    "querysoftmax": ("CatBoost", "softmax"),
-}
-"""Losses of other libraries in lower case: the library, and the nearest one here."""
-
-
-def foreign_loss(loss: Any) -> str:
-    """Return a sentence about a loss of another library; empty: it is none."""
-    found = FOREIGN_LOSSES.get(loss.lower()) if isinstance(loss, str) else None
-    return "" if found is None else f" {loss!r} is of {found[0]}; here it is {found[1]!r}."

@@ -25,7 +25,7 @@ from stagewise.losses.registration import LOSS_FORMS, custom_loss
 from stagewise.model.model import Model
 from stagewise.training.reading.target_reader import NumberReader, TargetReader
 from stagewise.validation.messages import short_repr
-from stagewise.validation.parameters import nearest_name
+from stagewise.validation.parameters import loss_hint
 
 __all__ = ["RegressionLossParameters", "RegressorPredictions"]
 
@@ -173,7 +173,8 @@ class RegressionLossParameters:
             raise InvalidParameterError(
                 f"The parameter 'loss' of {estimator_name} must be one of "
                 f"{', '.join(map(repr, REGRESSION_LOSSES))}, {LOSS_FORMS}; "
-                f"got {short_repr(loss)}.{nearest_name(str(loss), REGRESSION_LOSSES)}"
+                f"got {short_repr(loss)}."
+                f"{loss_hint(loss, REGRESSION_LOSSES)}"
             )
         try:
             return kind(**given)
