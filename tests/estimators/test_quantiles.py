@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -58,6 +59,32 @@ def test_a_target_with_many_ties_has_equal_quantiles():
     y = (X[:, 0] > 1.0) * 3.0
     predicted = quantiles(n_estimators=80).fit(X, y).predict(X)
     assert np.abs(predicted[X[:, 0] < 0.5]).max() < 0.2
+
+
+@pytest.mark.parametrize("value", [0.0, 5.0, -1e8])
+def test_a_constant_target_is_predicted_at_all_levels(value):
+    X, _ = table(100)
+    for loss in ("quantile", "expectile"):
+        with pytest.warns(UserWarning, match="only one value"):
+            model = quantiles(loss=loss).fit(X, np.full(100, value))
+        assert (model.predict(X) == value).all()
+
+
+def test_one_outlier_does_not_widen_the_intervals():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(800, 3)), rng.normal(size=800)
+    y[0] = 1e6
+    width = np.median(np.ptp(quantiles(n_estimators=50).fit(X, y).predict(X), axis=1))
+    assert 1.5 < width < 5.0  # of the normal distribution 3.3
+
+
+@pytest.mark.parametrize("tied", [0.9, 0.99])
+def test_the_first_gap_of_equal_quantiles_is_a_small_share_of_the_spread(tied):
+    y = np.where(np.arange(1000) < 1000 * tied, 0.0, 7.0)
+    levels = Quantiles(LEVELS).mean(Quantiles(LEVELS).best_constant(y, None)[np.newaxis])[0]
+    gaps = np.diff(levels)
+    assert (gaps > 0).all()
+    assert gaps[0] < 0.007
 
 
 # ---- accuracy ----------------------------------------------------------------------------------
@@ -220,16 +247,33 @@ def test_crps_of_many_quantiles_is_that_of_the_distribution():
     assert crps_of_quantiles(y, predicted, levels) == pytest.approx(exact.mean(), abs=1e-3)
 
 
+def test_pinball_of_one_quantile_is_its_loss():
+    X, y = table(200)
+    own = {"quantile": 0.9, "eval_metric": "pinball", "n_estimators": 3}
+    found = quantiles(**own).fit(X, y, eval_set=[table(50, seed=1)]).evals_result_["valid_0"]
+    np.testing.assert_allclose(found["pinball"], found["loss"])
+    with pytest.raises(ValueError, match="crps"):
+        quantiles(**own | {"eval_metric": "crps"}).fit(X, y, eval_set=[(X, y)])
+
+
+def test_levels_may_be_a_series_or_an_array():
+    X, y = table(200)
+    expected = quantiles(quantile=[0.1, 0.9], n_estimators=3).fit(X, y).predict(X)
+    for levels in (pd.Series([0.1, 0.9], index=[7, 3]), np.array([0.1, 0.9])):
+        found = quantiles(quantile=levels, n_estimators=3).fit(X, y).predict(X)
+        np.testing.assert_array_equal(found, expected)
+
+
 # ---- constraints -------------------------------------------------------------------------------
 
 
-def test_monotone_constraints_hold_for_the_middle_level():
-    X, y = table(600)
-    model = quantiles(monotonic_cst={0: 1}, n_estimators=40).fit(X, y)
-    grid = np.tile(X[:50], (1, 1)).repeat(30, axis=0)
-    grid[:, 0] = np.tile(np.linspace(-3, 3, 30), 50)
-    middle = model.predict(grid)[:, 2].reshape(50, 30)
-    assert (np.diff(middle, axis=1) >= -1e-12).all()
+@pytest.mark.parametrize("constraints", [{0: 1}, [1, 0, 0, 0]])
+def test_monotone_constraints_are_refused_since_gaps_have_none(constraints):
+    X, y = table(100)
+    with pytest.raises(ValueError, match=r"monotonic_cst .* 5 levels.* quantile=0\.05"):
+        quantiles(monotonic_cst=constraints).fit(X, y)
+    quantiles(monotonic_cst=[0, 0, 0, 0], n_estimators=1).fit(X, y)
+    quantiles(quantile=0.05, monotonic_cst=constraints, n_estimators=1).fit(X, y)
 
 
 # ---- refusals ----------------------------------------------------------------------------------
@@ -241,7 +285,7 @@ def test_monotone_constraints_hold_for_the_middle_level():
         ({"quantile": [0.5, 1.0]}, "between 0 and 1"),
         ({"quantile": [0.5, 0.5]}, "increase"),
         ({"quantile": [0.5]}, "one number for one quantile"),
-        ({"loss": "huber"}, "between 0 and 1"),
+        ({"loss": "huber"}, "one number for loss='huber'.*set loss='quantile'"),
         ({"loss": "poisson"}, "quantile"),
         ({"eval_metric": "rmse"}, "pinball"),
         ({"eval_metric": "nll"}, "crps"),

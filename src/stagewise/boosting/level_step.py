@@ -19,7 +19,7 @@ __all__ = ["level_step"]
 
 Vector = npt.NDArray[np.float64]
 
-LEAST_FACTOR, LARGEST_FACTOR = 2.0 / 3.0, 2.0
+LEAST_FACTOR, LARGEST_FACTOR = 2.0 / 3.0, 16.0
 """The factors by which a tree may change a gap before shrinkage; a region's optimum may be 0."""
 N_STEPS = 3
 """The number of fixed-point steps to the expectile of a leaf."""

@@ -7,6 +7,7 @@ whatever the scores are. Each docstring: domain, link, formula, hessian.
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
@@ -22,10 +23,10 @@ from stagewise.losses.regression import Expectile
 __all__ = ["Expectiles", "LevelsLoss", "Quantiles", "read_levels"]
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
-LOG_GAP_BOUNDS = (-20.0, 20.0)
-"""The bounds of the logarithms of gaps, in standard deviations of the target."""
-LEAST_GAP = 2.0**-10
-"""The smallest gap of the best constant: quantiles of a target with ties may be equal."""
+LOG_GAP_BOUNDS = (-40.0, 20.0)
+"""The bounds of the logarithms of gaps, in standard deviations of the target; at -40 it is 0."""
+TIED_SHARE = 2.0**-10
+"""The first gap of equal quantiles, as a share of the smallest gap of others: it can grow."""
 
 
 def read_levels(levels: Any, name: str = "levels") -> tuple[float, ...]:
@@ -106,7 +107,7 @@ class LevelsLoss(Loss):
         """Return the predictions of all levels, in increasing order."""
         found = np.array(score, dtype=np.float64, order="F")
         for k, inner in self.outward:
-            gap = self.gaps(score, k)
+            gap = np.where(score[:, k] > LOG_GAP_BOUNDS[0], self.gaps(score, k), 0.0)
             found[:, k] = found[:, inner] + (gap if k > inner else -gap)
         return found
 
@@ -160,7 +161,7 @@ class LevelsLoss(Loss):
             reached, factor = self._reached(k), np.ones(len(score))
             if k != middle:
                 factor = self.gaps(score, k) * (1.0 if k > middle else -1.0)
-                factor[(score[:, k] < LOG_GAP_BOUNDS[0]) | (score[:, k] > LOG_GAP_BOUNDS[1])] = 0.0
+                factor[(score[:, k] <= LOG_GAP_BOUNDS[0]) | (score[:, k] > LOG_GAP_BOUNDS[1])] = 0.0
             total = slope[:, reached].sum(axis=1) * factor
             gradient[:, k] = total / self.n_outputs
             # A gap is convex in its score: where it grows by a step, |total| is a part of it.
@@ -176,12 +177,22 @@ class LevelsLoss(Loss):
         return list(range(output, self.n_outputs) if output > middle else range(output + 1))
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
-        """Return constant scores, those of all quantiles or expectiles of y."""
+        """Return constant scores, those of all quantiles or expectiles of y.
+
+        The gap of equal ones is a small share of the smallest other gap, or, if all are equal, of
+        the mean distance of y to them. So one outlier does not change it. It is 0 if y is constant.
+        """
         own = np.ascontiguousarray(y)
         found = np.array([self.level_constant(own, tau, weight) for tau in self.levels])
-        score = found.copy()
+        gaps = np.diff(found)
+        if (gaps > 0).any():
+            unit = gaps[gaps > 0].min()
+        else:
+            unit = np.average(np.abs(own - found[self.location]), weights=weight)
+        score, least = found.copy(), max(TIED_SHARE * unit, math.exp(LOG_GAP_BOUNDS[0]))
         for k, inner in self.outward:
-            score[k] = np.log(max(abs(found[k] - found[inner]), LEAST_GAP))
+            gap = abs(found[k] - found[inner])
+            score[k] = max(math.log(gap if gap > 0 else least), LOG_GAP_BOUNDS[0])
         return score
 
     def learn(self, y: npt.NDArray[Any], weight: Vector | None, score: Matrix) -> dict[str, Vector]:

@@ -34,6 +34,8 @@ class FitFacts:
     levels : tuple of float or None
         The quantiles or expectiles that a loss predicts, if there are several; None: it has one
         prediction.
+    quantile : float or None
+        The quantile that a loss predicts, if there is one; None: it predicts something else.
     has_distribution : bool
         Whether the model predicts distributions.
     causes : tuple of int
@@ -49,6 +51,7 @@ class FitFacts:
     has_distribution: bool = False
     causes: tuple[int, ...] = ()
     larger_is_earlier: bool = True
+    quantile: float | None = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,8 @@ class Metric:
         Returns the function for the `FitFacts` of a fit, if it depends on them.
     of_levels : bool
         Whether predictions may be several levels, shape (n_rows, n_levels).
+    of_quantile : bool
+        Whether predictions may be one quantile.
     of_distribution : bool
         Whether the function takes the predicted distributions instead of the predictions.
     """
@@ -84,6 +89,7 @@ class Metric:
     for_fit: Callable[[FitFacts], Function] | None = None
     of_levels: bool = True
     of_distribution: bool = False
+    of_quantile: bool = False
 
     def __reduce__(self) -> Any:
         """Return how the metric is pickled: one of the registry by its name."""
@@ -101,7 +107,9 @@ class Metric:
                 f"predicts {len(facts.levels)} levels. Use 'pinball' or 'crps', or a function "
                 "(y, prediction, weight) of predictions of shape (n_rows, n_levels)."
             )
-        if self.of_distribution and not facts.has_distribution and facts.levels is None:
+        known = facts.has_distribution or facts.levels is not None
+        known |= self.of_quantile and facts.quantile is not None
+        if self.of_distribution and not known:
             raise InvalidParameterError(
                 f"eval_metric={self.name!r} needs predicted distributions, and loss="
                 f"{facts.loss!r} has none. Use a loss such as 'normal' or 'negative_binomial', or "

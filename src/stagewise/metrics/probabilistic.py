@@ -94,9 +94,12 @@ def _unbound(y: npt.NDArray[Any], predicted: Any, weight: Vector | None) -> floa
 
 def _pinball_for(facts: FitFacts) -> Function:
     levels = facts.levels
+    if facts.quantile is not None:
+        one = [facts.quantile]
+        return lambda y, predicted, weight: pinball(y, predicted[:, np.newaxis], one, weight)
     if levels is None:
         raise InvalidParameterError(
-            f"eval_metric='pinball' is for several quantiles, and loss={facts.loss!r} predicts "
+            f"eval_metric='pinball' is for quantiles, and loss={facts.loss!r} predicts "
             "one number, or distributions. Use 'crps' for distributions, or pass a list as "
             "quantile."
         )
@@ -127,6 +130,7 @@ PROBABILISTIC_METRICS: dict[str, Metric] = {
         of_codes=True,
         for_fit=for_fit,
         of_distribution=True,
+        of_quantile=name == "pinball",
     )
     for name, for_fit in (("pinball", _pinball_for), ("crps", _crps_for), ("nll", _nll_for))
 }

@@ -13,6 +13,7 @@ from stagewise.boosting.monitor import WORDS
 from stagewise.losses import Loss
 from stagewise.losses.base import squeeze_outputs
 from stagewise.losses.levels import LevelsLoss
+from stagewise.losses.regression import Quantile
 from stagewise.losses.survival.competing_risks import CompetingRisksLoss
 from stagewise.metrics import Metric, find_metrics
 from stagewise.metrics.labels import metric_of_targets
@@ -102,6 +103,7 @@ def facts_of(loss: Loss, classes: npt.NDArray[Any] | None) -> FitFacts:
         has_distribution=loss.has_distribution,
         causes=causes,
         larger_is_earlier=getattr(loss, "larger_is_earlier", True),
+        quantile=loss.quantile if isinstance(loss, Quantile) else None,
     )
 
 

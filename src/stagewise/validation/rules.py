@@ -92,7 +92,7 @@ def quantiles(value: Any) -> Any:
     """Return a number between 0 and 1, several that increase, or None."""
     if value is None:
         return None
-    if isinstance(value, (list, tuple, np.ndarray)) and np.ndim(value) == 1:
+    if not isinstance(value, str) and np.ndim(value) == 1:
         try:
             found = tuple(FRACTION(level) for level in value)
         except ValueError:

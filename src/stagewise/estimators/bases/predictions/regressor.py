@@ -146,10 +146,19 @@ class RegressionLossParameters:
         loss: Any = self.loss
         estimator_name = type(self).__name__
         quantile: Any = self.quantile
+        if not isinstance(quantile, (list, tuple)) and np.ndim(quantile) == 1:
+            quantile = np.asarray(quantile).tolist()  # an array, a series or an index
         given = {} if quantile is None else {"quantile": quantile}
         own = custom_loss(loss)
         kind = REGRESSION_LOSSES.get(str(loss)) if own is None else None
-        if kind is not None and isinstance(quantile, (list, tuple, np.ndarray)):
+        if kind is not None and isinstance(quantile, (list, tuple)):
+            if kind.name == "huber":
+                raise InvalidParameterError(
+                    f"The parameter 'quantile' of {estimator_name} must be one number for "
+                    f"loss='huber', the quantile of the absolute residuals up to which they are "
+                    f"squared; got {short_repr(quantile)}. To predict several quantiles, set "
+                    "loss='quantile'."
+                )
             kind = SEVERAL_LEVELS.get(kind.name, kind)
         name = "quantile" if kind is None else QUANTILE_NAMES.get(kind.name, "quantile")
         if given and kind is not None and name in kind.parameter_names:
