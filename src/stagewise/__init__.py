@@ -203,7 +203,9 @@ if not _typing.TYPE_CHECKING:  # for a type checker, an unknown name is an error
         elif name in _MODULE_OF:
             value = getattr(_importlib.import_module(f"stagewise.{_MODULE_OF[name]}"), name)
         else:
-            raise AttributeError(f"module 'stagewise' has no attribute {name!r}")
+            calls = _importlib.import_module("stagewise.validation.foreign_calls")
+            hint = calls.function_hint(name)
+            raise AttributeError(f"module 'stagewise' has no attribute {name!r}.{hint}".rstrip("."))
         globals()[name] = value
         return value
 

@@ -79,7 +79,7 @@ LIBRARIES = {
 }
 ONLY_NATIVE = {
     "XGBoost": {"eta", "num_round", "min_split_loss", "nthread", "seed", "silent"}
-    | {"rate_drop", "skip_drop", "normalize_type", "tweedie_variance_power"}
+    | {"rate_drop", "skip_drop", "normalize_type", "tweedie_variance_power", "lambda"}
 }
 """Parameters of a library's own configuration, which is no signature of Python."""
 
@@ -275,6 +275,11 @@ CALLS |= {
         GradientBoostingRegressor,
         {"objective": "tweedie", "tweedie_variance_power": 1.3},
         "loss=stagewise.losses.Tweedie(power=1.3)",
+    ),
+    "XGBoost's own configuration": (
+        GradientBoostingRegressor,
+        {"eta": 0.3, "lambda": 2.0, "alpha": 0.5},
+        "learning_rate=0.3, l2_regularization=2.0, l1_regularization=0.5",
     ),
     "metrics": (
         GradientBoostingClassifier,

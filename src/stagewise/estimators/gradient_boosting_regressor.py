@@ -172,12 +172,14 @@ Mvs, default="auto"
         When the fit stops. "auto": when the loss of the rows that were passed to `fit` no longer
         improves: `X_val`, or the first set of `eval_set` that is not X itself. Without such rows no
         row is held out, except by n_estimators="auto". True: the same, but without such rows a
-        fraction of X is held out. False: never; `X_val` and `eval_set` are only recorded. "cv": the
-        mean loss of five folds chooses the number of rounds, and a model of that many rounds is
-        fitted to all rows; `oof_prediction_` has the predictions of the rows that each fold held
-        out, of repeated folds by the mean score. An int from 2 to 20 is a number of folds. Folds
-        are drawn at random, stratified by class, with groups together; or pass a splitter such as
-        TimeSeriesSplit, or a list of (training, held-out) pairs of indices.
+        fraction of X is held out. False: after n_estimators rounds; `X_val` and `eval_set` are only
+        recorded, but n_estimators="auto" is always chosen by folds: set a number of rounds to hold
+        no row out. "cv": the mean loss of five folds chooses the number of rounds, and a model of
+        that many rounds is fitted to all rows; `oof_prediction_` has the predictions of the rows
+        that each fold held out, of repeated folds by the mean score. An int from 2 to 20 is a
+        number of folds, not a wait (`n_iter_no_change`). Folds are drawn at random, stratified by
+        class, with groups together; or pass a splitter such as TimeSeriesSplit, or a list of
+        (training, held-out) pairs of indices.
     validation_fraction : float, default=0.1
         The fraction of the rows that early_stopping=True holds out.
     n_iter_no_change : int or "auto", default="auto"

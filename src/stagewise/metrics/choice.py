@@ -132,6 +132,17 @@ def _registered_name(value: Any) -> str | None:
     return value.name if is_ours else None
 
 
+def _sklearn_hint(metric: Metric) -> str:
+    """Return a sentence with what replaces a metric function of scikit-learn; empty: it is none."""
+    if not str(getattr(metric.function, "__module__", "")).startswith("sklearn.metrics"):
+        return ""
+    smaller = metric.name.endswith(("error", "loss", "deviance"))
+    scorer = f"make_scorer({metric.name}{', greater_is_better=False' if smaller else ''})"
+    ours = foreign_metric(metric.name, METRICS)[1]
+    word = f"{ours!r}, or " if ours else ""
+    return f" Pass {word}sklearn.metrics.{scorer}."
+
+
 def _check_arguments(metric: Metric, parameter: str) -> None:
     """Raise InvalidParameterError unless a function takes three arguments."""
     try:
@@ -143,5 +154,5 @@ def _check_arguments(metric: Metric, parameter: str) -> None:
     except TypeError as error:
         raise InvalidParameterError(
             f"The function {metric.name!r} of {parameter!r} must take (y, prediction, weight): "
-            f"{error}."
+            f"{error}.{_sklearn_hint(metric)}"
         ) from None

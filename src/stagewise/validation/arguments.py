@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar
 
 from stagewise.errors import InvalidParameterError
+from stagewise.validation.foreign_callbacks import foreign_callback
 from stagewise.validation.foreign_calls import call_hint
 from stagewise.validation.foreign_names import FIT_ARGUMENTS, FOREIGN_NAMES
 from stagewise.validation.messages import short_repr
@@ -24,6 +25,8 @@ FOREIGN_ARGUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "alpha": ("confidence_level", "confidence_level=1 - alpha"),
         "base_margin": ("offset", ""),
+        "eval_group": ("query_sizes_val", "the number of rows of each query"),
+        "eval_qid": ("qid_val", ""),
         "confidence_level": ("coverage", ""),
         "base_margin_eval_set": ("offset_val", ""),
         "baseline": ("offset", ""),
@@ -50,6 +53,9 @@ FOREIGN_ARGUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 """Arguments of other libraries that are not similar to ours, and ours."""
 
+ERROR_RATE = {"coverage": "coverage=1 - alpha, such as 0.9 for alpha=0.1"}
+"""Arguments that replace `alpha` besides the first one of the table."""
+
 
 def check_argument(name: str, rule: Rule, value: Any) -> Any:
     """Return an argument as validated by its rule, or raise an error that names it."""
@@ -73,10 +79,11 @@ def suggests_arguments(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        for name in kwargs:
+        for name, value in kwargs.items():
             if name not in known and not (routes and routing_is_enabled()):
                 kind = type(args[0]) if is_method and args else None
-                raise unknown_argument(name, function.__name__, known, kind)
+                error = unknown_argument(name, function.__name__, known, kind)
+                raise TypeError(f"{error}{_callbacks_hint(name, value)}")
         if len(args) > len(by_position):
             others = ", ".join(n for n in known if n not in by_position and n not in kwargs)
             given, allowed = len(args) - is_method, len(by_position) - is_method
@@ -87,6 +94,13 @@ def suggests_arguments(function: Callable[P, R]) -> Callable[P, R]:
         return function(*args, **kwargs)
 
     return wrapper
+
+
+def _callbacks_hint(name: str, value: Any) -> str:
+    """Return sentences with the parameters that replace callbacks of other libraries."""
+    values = value if isinstance(value, (list, tuple)) else [value]
+    found = [foreign_callback(each) for each in values] if name == "callbacks" else []
+    return "".join(f" {hint}." for hint in dict.fromkeys(found) if hint)
 
 
 def routing_is_enabled() -> bool:
@@ -130,6 +144,9 @@ def _hint(name: str, known: list[str], kind: type | None) -> str:
         The class that has the function as a method.
     """
     ours, note = FOREIGN_ARGUMENTS.get(name, ("", ""))
+    if name == "alpha" and ours not in known:
+        ours = next((each for each in ERROR_RATE if each in known), ours)
+        note = ERROR_RATE.get(ours, note)
     if ours in known:
         return f" Here it is {ours}{f' ({note})' if note else ''}."
     parameters = [] if kind is None else list(inspect.signature(kind).parameters)

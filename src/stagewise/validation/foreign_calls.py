@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["FOREIGN_ATTRIBUTES", "PREDICT_ARGUMENTS", "ForeignCall", "attribute_hint", "call_hint"]
+__all__ = [
+    "FOREIGN_ATTRIBUTES",
+    "FUNCTIONS",
+    "PREDICT_ARGUMENTS",
+    "ForeignCall",
+    "attribute_hint",
+    "call_hint",
+    "function_hint",
+]
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,7 @@ FOREIGN_ATTRIBUTES: Mapping[str, ForeignCall] = MappingProxyType(
         "booster_": ForeignCall(
             (_LGB,),
             "stagewise.export_json(model)",
+            "of booster_.feature_importance(): stagewise.inspection.importance(model); "
             "of booster_.trees_to_dataframe(): stagewise.trees_to_frame(model); of "
             "booster_.refit(X, y, decay_rate=0.9): model.refit(X, y, decay=0.9)",
             "feature_importances_",
@@ -184,8 +193,43 @@ PREDICT_ARGUMENTS: Mapping[str, ForeignCall] = MappingProxyType(
 """Arguments of `predict` and of the methods like it."""
 
 
+_ESTIMATOR = "stagewise.GradientBoostingRegressor or GradientBoostingClassifier"
+
+FUNCTIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "plot_importance": (f"{_LGB} and {_XGB}", "stagewise.inspection.importance(model).plot()"),
+        "plot_tree": (f"{_LGB}, {_XGB} and {_SKL}", "stagewise.export_svg(model)"),
+        "train": (f"{_LGB} and {_XGB}", f"fit of {_ESTIMATOR}"),
+        "cv": (f"{_LGB}, {_XGB} and {_CAT}", "early_stopping='cv' of an estimator"),
+        "DMatrix": (_XGB, "fit(X, y), with arrays and data frames themselves"),
+        "Pool": (_CAT, "fit(X, y), with arrays and data frames themselves"),
+        "Booster": (f"{_LGB} and {_XGB}", 'stagewise.load("model.stgw")'),
+        "early_stopping": (_LGB, "early_stopping=True, n_iter_no_change=... of an estimator"),
+        "log_evaluation": (_LGB, "verbose=1 of an estimator"),
+        "LGBMRegressor": (_LGB, "stagewise.GradientBoostingRegressor"),
+        "XGBRegressor": (_XGB, "stagewise.GradientBoostingRegressor"),
+        "CatBoostRegressor": (_CAT, "stagewise.GradientBoostingRegressor"),
+        "LGBMClassifier": (_LGB, "stagewise.GradientBoostingClassifier"),
+        "XGBClassifier": (_XGB, "stagewise.GradientBoostingClassifier"),
+        "CatBoostClassifier": (_CAT, "stagewise.GradientBoostingClassifier"),
+        "LGBMRanker": (_LGB, "stagewise.GradientBoostingRanker"),
+        "XGBRanker": (_XGB, "stagewise.GradientBoostingRanker"),
+        "CatBoostRanker": (_CAT, "stagewise.GradientBoostingRanker"),
+    }
+)
+"""Functions and classes of the modules of other libraries: the libraries, and what is here."""
+
+
+def function_hint(name: str) -> str:
+    """Return a sentence about a function or class of another library; empty: there is none."""
+    libraries, ours = FUNCTIONS.get(name, ("", ""))
+    return f" {name} is the name of {libraries}; here it is {ours}." if ours else ""
+
+
 def attribute_hint(name: str, kind: type) -> str:
     """Return a sentence about an attribute of another library; empty: there is none."""
+    if name == "predict_interval" and _has(kind, "predict_set"):
+        return " Regressors have predict_interval; of a classifier it is predict_set(X)."
     return _hint(name, FOREIGN_ATTRIBUTES.get(name), kind)
 
 

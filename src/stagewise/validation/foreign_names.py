@@ -104,6 +104,7 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
     ),
     # regularisation
     "reg_lambda": ForeignName((_XGB, _LGB), "l2_regularization"),
+    "lambda": ForeignName((_XGB,), "l2_regularization"),
     "lambda_l2": ForeignName((_LGB,), "l2_regularization"),
     "l2_leaf_reg": ForeignName((_CAT,), "l2_regularization"),
     "reg_alpha": ForeignName((_XGB, _LGB), "l1_regularization"),
@@ -180,7 +181,8 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
     "alpha": ForeignName(
         (_SKL, _LGB),
         "quantile",
-        note='of LightGBM\'s objective="huber" it is loss=stagewise.losses.Huber(delta=...)',
+        note='of LightGBM\'s objective="huber" it is loss=stagewise.losses.Huber(delta=...), and '
+        "XGBoost's own alpha is l1_regularization",
     ),
     "tweedie_variance_power": ForeignName(
         (_XGB, _LGB), "loss", "loss=stagewise.losses.Tweedie(power=...)", needs=("quantile",)

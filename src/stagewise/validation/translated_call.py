@@ -127,6 +127,8 @@ def translated_call(
     rules : mapping
         Their rules.
     """
+    if "alpha" in passed and {"lambda", "eta"} & set(passed):  # XGBoost's own configuration
+        passed = {"reg_alpha" if name == "alpha" else name: v for name, v in passed.items()}
     passed, own_loss = _without_loss_parameters(passed, task_of(kind))
     arguments: dict[str, str] = {}
     options: dict[str, tuple[str, dict[str, str]]] = {}

@@ -175,6 +175,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         has_rows = self._hold_out(params).kind != "none" or arguments.has_eval_rows
         check_metric(self, params, has_rows, "set early_stopping=True, or pass X_val or eval_set")
         self._warn_of_unused_wait(params, arguments)
+        _warn_of_folds_beside_sets(params, arguments)
         for name, is_used in (
             ("eval_metric", params.get("eval_metric") is not None),
             ("eval_set", bool(arguments.eval_sets)),
@@ -413,6 +414,17 @@ def check_metric(estimator: Any, params: Mapping[str, Any], has_rows: bool, reme
         )
 
 
+def _warn_of_folds_beside_sets(params: Mapping[str, Any], arguments: FitArguments) -> None:
+    """Warn if `early_stopping` is a number of folds, perhaps a wait, and a set could decide."""
+    folds = params.get("early_stopping")
+    if isinstance(folds, int) and not isinstance(folds, bool) and arguments.eval_sets:
+        warn_caller(
+            f"early_stopping={folds} is a number of folds, which decide when the fit stops; "
+            f"eval_set is only recorded. To stop after {folds} rounds without "
+            f"improvement on it, set early_stopping=True, n_iter_no_change={folds}."
+        )
+
+
 def check_fit_arguments(
     params: Mapping[str, Any], arguments: FitArguments, estimator_name: str
 ) -> None:
@@ -451,7 +463,13 @@ def check_fit_arguments(
         )
     is_recorded = params.get("early_stopping") is False
     if by_folds and X_val is not None and not is_recorded:
-        raise ValueError("early_stopping='cv' holds rows out itself; leave X_val out.")
+        folds = params.get("early_stopping")
+        wait = f", or early_stopping=True, n_iter_no_change={folds}, which stops by X_val"
+        is_number = isinstance(folds, int)
+        raise ValueError(
+            f"early_stopping={folds if is_number else 'cv'!r} holds rows out itself"
+            f"{', as folds' * is_number}; leave X_val out{wait * is_number}."
+        )
     if searches and params.get("warm_start"):
         raise ValueError(
             "warm_start continues a model up to n_estimators rounds, so n_estimators='auto' cannot "

@@ -268,9 +268,26 @@ def _rule(kind: Any) -> _Rule:
     if not isinstance(kind, str) or kind not in RULES:
         raise InvalidParameterError(
             f"kind must be one of {', '.join(map(repr, RULES))}; got {short_repr(kind)}."
-            f"{nearest_name(str(kind), RULES)}"
+            f"{_foreign_kind(kind) or nearest_name(str(kind), RULES)}"
         )
     return RULES[kind]
+
+
+FOREIGN_KINDS: Mapping[str, tuple[str, str]] = {
+    "weight": ("XGBoost", "splits"),
+    "split": ("LightGBM", "splits"),
+    "total_gain": ("XGBoost", "gain"),
+    "total_cover": ("XGBoost", "cover"),
+    "PredictionValuesChange": ("CatBoost", "gain"),
+    "LossFunctionChange": ("CatBoost", "permutation"),
+    "ShapValues": ("CatBoost", "shap"),
+}
+"""Kinds of importance of other libraries: the library, and the nearest one here."""
+
+
+def _foreign_kind(kind: Any) -> str:
+    library, ours = FOREIGN_KINDS.get(str(kind), ("", ""))
+    return f" {kind!r} is the name of {library}; here it is {ours!r}." if ours else ""
 
 
 def _refuse_unused(given: Mapping[str, Any], kinds: Sequence[str]) -> None:

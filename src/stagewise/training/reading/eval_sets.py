@@ -125,7 +125,7 @@ def _read_set(name: Any, parts: Any) -> EvalSet:
     else:
         raise TypeError(
             f"A set of eval_set must be (X, y), (X, y, weight), or a mapping of {', '.join(KEYS)}; "
-            f"{name!r} is {short_repr(parts)}."
+            f"{name!r} is {_described(parts)}."
         )
     if isinstance(own.X, Dataset):
         raise TypeError(
@@ -133,6 +133,12 @@ def _read_set(name: Any, parts: Any) -> EvalSet:
             "of validation rows."
         )
     return own
+
+
+def _described(value: Any) -> str:
+    """Return what was passed: of an array or a data frame its shape."""
+    shape = getattr(value, "shape", None)
+    return short_repr(value) if shape is None else f"{type(value).__name__} of shape {shape}"
 
 
 def _check_name(name: Any, *, is_training: bool) -> None:

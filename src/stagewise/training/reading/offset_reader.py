@@ -75,8 +75,11 @@ def check_offsets(arguments: FitArguments) -> None:
             passed, is_column = getattr(own, name), isinstance(value, str)
             if own.name != TRAIN and value is not None and passed is None and not is_column:
                 remedy = f"pass {name}_val" if own.name == HELD_OUT else f"pass the key {name!r}"
+                keys = f'"X": ..., "y": ..., "{name}": ...'
+                usage = "" if own.name == HELD_OUT else f': eval_set={{"{own.name}": {{{keys}}}}}'
                 raise ValueError(
-                    f"{name} was passed, but {own.label} has none: {remedy}, one for each row."
+                    f"{name} was passed, but {own.label} has none: {remedy}, one for each row"
+                    f"{usage}."
                 )
             if passed is not None and value is None:
                 raise ValueError(f"{own.label} has {name}, but {name} was not passed for X.")

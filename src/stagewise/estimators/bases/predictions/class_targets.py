@@ -14,6 +14,7 @@ from stagewise.estimators.bases.predictions.classifier import ClassifierPredicti
 from stagewise.losses import BinaryTargetsLoss, ClassTargetsLoss, Loss
 from stagewise.model.model import Model
 from stagewise.training.reading.target_reader import ClassTargetsReader, TargetReader
+from stagewise.validation.arguments import suggests_arguments
 
 __all__ = ["ClassTargetPredictions", "exact_matches"]
 
@@ -48,6 +49,7 @@ class ClassTargetPredictions(ClassifierPredictions):
     def _target_reader(self) -> TargetReader:
         return ClassTargetsReader(type(self).__name__, self.class_weight)
 
+    @suggests_arguments
     def predict_proba(self, X: Any, *, n_rounds: int | None = None, offset: Any = None) -> Any:
         """Return the probability of every class, in the order of `classes_`.
 
@@ -67,17 +69,20 @@ class ClassTargetPredictions(ClassifierPredictions):
         found = super().predict_proba(X, n_rounds=n_rounds, offset=offset)
         return self._by_target(found)
 
+    @suggests_arguments
     def predict_log_proba(self, X: Any, *, n_rounds: int | None = None, offset: Any = None) -> Any:
         """Return the logarithm of `predict_proba`; -inf where a probability is 0."""
         found = self.predict_proba(X, n_rounds=n_rounds, offset=offset)
         with np.errstate(divide="ignore"):
             return [np.log(own) for own in found] if isinstance(found, list) else np.log(found)
 
+    @suggests_arguments
     def staged_predict_proba(self, X: Any, *, offset: Any = None) -> Iterator[Any]:
         """Yield the probabilities after every tree, in the shape of `predict_proba`."""
         return map(self._by_target, super().staged_predict_proba(X, offset=offset))
 
     @available_if(_has_one_target)  # type: ignore[untyped-decorator]
+    @suggests_arguments
     def decision_function(
         self, X: Any, *, n_rounds: int | None = None, offset: Any = None
     ) -> Vector:
@@ -97,6 +102,7 @@ class ClassTargetPredictions(ClassifierPredictions):
         """
         return super().decision_function(X, n_rounds=n_rounds, offset=offset)
 
+    @suggests_arguments
     def predict(
         self, X: Any, cost: Any = None, *, n_rounds: int | None = None, offset: Any = None
     ) -> npt.NDArray[Any]:

@@ -1,0 +1,96 @@
+"""Habits of other libraries: functions, arguments and values that have messages with ours."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+from sklearn.metrics import mean_absolute_error
+
+import stagewise
+from stagewise import (
+    GradientBoostingClassifier,
+    GradientBoostingRanker,
+    GradientBoostingRegressor,
+)
+from stagewise.errors import InvalidParameterError
+from stagewise.validation.foreign_calls import FUNCTIONS
+
+X = np.random.default_rng(0).normal(size=(80, 2))
+y = X[:, 0]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_of_another_library_has_a_message(name: str) -> None:
+    with pytest.raises(AttributeError, match=rf"'{name}'\. {name} is the name of .*; here it is "):
+        getattr(stagewise, name)
+    assert not hasattr(stagewise, name)
+
+
+def test_an_unknown_name_of_the_package_has_no_hint() -> None:
+    with pytest.raises(AttributeError, match=r"has no attribute 'nonsense'$"):
+        stagewise.nonsense  # noqa: B018
+
+
+def test_kinds_of_importance_of_other_libraries_have_a_message() -> None:
+    model = GradientBoostingRegressor(n_estimators=3).fit(X, y)
+    with pytest.raises(InvalidParameterError, match=r"'weight' is the name of XGBoost.*'splits'"):
+        stagewise.inspection.importance(model, "weight")
+    with pytest.raises(AttributeError, match=r"feature_importance\(\): stagewise\.insp"):
+        model.booster_  # noqa: B018
+
+
+def test_an_interval_of_an_error_rate_has_a_message() -> None:
+    model = GradientBoostingRegressor(n_estimators=3).fit(X, y)
+    with pytest.raises(TypeError, match=r"Here it is coverage \(coverage=1 - alpha"):
+        model.predict_interval(X, alpha=0.1)
+    with pytest.raises(AttributeError, match=r"of a classifier it is predict_set\(X\)"):
+        GradientBoostingClassifier(n_estimators=3).fit(X, y > 0).predict_interval  # noqa: B018
+
+
+def test_a_metric_function_of_scikit_learn_has_a_message() -> None:
+    model = GradientBoostingRegressor(
+        n_estimators=3, early_stopping=True, eval_metric=mean_absolute_error
+    )
+    words = r"Pass 'mae', or sklearn\.metrics\.make_scorer\(mean_absolute_error, greater"
+    with pytest.raises(InvalidParameterError, match=words):
+        model.fit(X, y)
+
+
+def test_callbacks_of_fit_have_the_parameters_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = type("_EarlyStoppingCallback", (), {"__module__": "lightgbm.callback"})
+    monkeypatch.setitem(sys.modules, "lightgbm.callback", ModuleType("lightgbm.callback"))
+    callback = kind()
+    callback.stopping_rounds = 100
+    with pytest.raises(TypeError, match=r"here it is early_stopping=True, n_iter_no_change=100\.$"):
+        GradientBoostingRegressor(n_estimators=3).fit(X, y, callbacks=[callback])
+
+
+def test_arguments_of_rankers_have_a_message() -> None:
+    model = GradientBoostingRanker(n_estimators=3)
+    with pytest.raises(TypeError, match="Here it is query_sizes_val"):
+        model.fit(X, y > 0, eval_group=[80])
+    with pytest.raises(TypeError, match="Here it is qid_val"):
+        model.fit(X, y > 0, eval_qid=[80])
+
+
+def test_a_number_of_folds_beside_a_set_is_a_warning() -> None:
+    model = GradientBoostingRegressor(n_estimators=3, early_stopping=2)
+    with pytest.warns(UserWarning, match=r"=2 is a number of folds.*n_iter_no_change=2\.$"):
+        model.fit(X, y, eval_set=[(X[:9], y[:9])])
+    with pytest.raises(ValueError, match=r"early_stopping=2 holds.*n_iter_no_change=2, which stop"):
+        model.fit(X, y, X_val=X, y_val=y)
+
+
+def test_the_error_for_a_set_that_is_an_array_has_its_shape() -> None:
+    with pytest.raises(TypeError, match=r"'valid_0' is ndarray of shape \(80, 2\)\.$"):
+        GradientBoostingRegressor(n_estimators=3).fit(X, y, eval_set=[X, y])
+
+
+def test_the_error_for_a_set_without_an_exposure_has_the_syntax() -> None:
+    model = GradientBoostingRegressor(loss="poisson", n_estimators=3)
+    words = r'eval_set=\{"valid_0": \{"X": \.\.\., "y": \.\.\., "exposure": \.\.\.\}\}\.$'
+    with pytest.raises(ValueError, match=words):
+        model.fit(X, y + 9, exposure=y + 9, eval_set=[(X, y + 9)])
