@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stagewise import GradientBoostingRegressor
 from stagewise.validation import parameters
-from stagewise.validation.foreign_calls import FOREIGN_ATTRIBUTES, PREDICT_ARGUMENTS
+from stagewise.validation.foreign_calls import FOREIGN_ATTRIBUTES, FUNCTIONS, PREDICT_ARGUMENTS
 from stagewise.validation.foreign_losses import ESTIMATORS, FOREIGN_LOSSES
 from stagewise.validation.foreign_names import FOREIGN_NAMES, words_of
 
@@ -45,6 +45,12 @@ import stagewise
 """
 
 CALLS = "Attributes of fitted models, and arguments of `predict`:"
+
+NAMES = """\
+## Functions and classes
+
+| elsewhere | of | here |
+|---|---|---|"""
 
 LOSSES = """\
 ## Values of objective and loss_function
@@ -238,8 +244,14 @@ def page() -> str:
                 parts = [ours, f"`{foreign.usage}`" if foreign.usage else words[2:], foreign.note]
                 lines.append(f"| `{name}` | {': '.join(filter(None, parts))} |")
         lines += ["", CALLS, "", f"| {library} | here |", "|---|---|", *calls_of(library), ""]
+    lines += [NAMES, *functions(), ""]
     lines += [LOSSES, *losses(), "", TAIL]
     return "\n".join(lines)
+
+
+def functions() -> list[str]:
+    """Return the rows of functions and classes of modules."""
+    return [f"| `{name}` | {whose} | {ours} |" for name, (whose, ours) in FUNCTIONS.items()]
 
 
 def losses() -> list[str]:

@@ -6,6 +6,7 @@ import sys
 from types import ModuleType
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import mean_absolute_error
 
@@ -74,6 +75,18 @@ def test_arguments_of_rankers_have_a_message() -> None:
         model.fit(X, y > 0, eval_group=[80])
     with pytest.raises(TypeError, match="Here it is qid_val"):
         model.fit(X, y > 0, eval_qid=[80])
+
+
+def test_the_name_of_a_column_is_no_qid() -> None:
+    with pytest.raises(ValueError, match=r"Pass the column itself, such as qid=table\['search'\]"):
+        GradientBoostingRanker(n_estimators=3).fit(X, y > 0, qid="search")
+
+
+def test_the_error_for_a_text_date_in_a_single_row_names_fromisoformat() -> None:
+    table = {"a": X[:, 0], "b": X[:, 1]}
+    model = GradientBoostingRegressor(n_estimators=3).fit(pd.DataFrame(table), y)
+    with pytest.raises(ValueError, match=r"parse_dates \(data frames\), or with datetime"):
+        model.predict({"a": "2024-01-01", "b": 1.0})
 
 
 def test_a_number_of_folds_beside_a_set_is_a_warning() -> None:

@@ -123,6 +123,11 @@ def read_keys(keys: Any, n_rows: int, name: str) -> npt.NDArray[Any]:
         The argument, for messages.
     """
     own = np.asarray(keys)
+    if isinstance(keys, str):
+        raise ValueError(
+            f"{name} is the text {keys!r}, and must have one entry for each of {n_rows} rows. Pass "
+            f"the column itself, such as {name}=table[{keys!r}]."
+        )
     if own.shape != (n_rows,):
         raise ValueError(
             f"{name} has shape {own.shape}; expected one entry for each of {n_rows} rows."

@@ -138,7 +138,8 @@ def refuse_cell(cell: object, row: int, label: str, remedy: str) -> NoReturn:
         elif look_like_dates([cell]):
             remedy = (
                 "If the column holds dates, convert it first, for instance with pandas.to_datetime "
-                f"or stagewise.parse_dates. {remedy}"
+                "or stagewise.parse_dates (data frames), or with datetime.datetime.fromisoformat "
+                f"(single rows). {remedy}"
             )
         raise ValueError(
             f"{label} holds the text {where}; text is not converted to numbers. {remedy}."
