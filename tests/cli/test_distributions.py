@@ -32,6 +32,15 @@ def test_quantiles_are_columns_in_order(run, folder):
     assert stagewise.load(folder / "d.stgw").quantile == [0.05, 0.5, 0.95]
 
 
+def test_several_quantiles_are_scored_on_rows_that_are_held_out_and_on_files(run):
+    train(run, "--set", "loss=quantile", "--set", "quantile=[0.1,0.5,0.9]", "--hold-out", "0.2")
+    code, out, err = run("evaluate", "d.stgw", "train.csv", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["scores"]["pinball"] < found["baseline"]["pinball"]
+    assert "rmse" in found["scores"]  # of the middle quantile
+
+
 def test_one_quantile_is_a_column(run, folder):
     train(run, "--quantile", "0.9")
     assert predict(run)["columns"] == ["prediction"]

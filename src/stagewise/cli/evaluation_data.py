@@ -25,7 +25,7 @@ from stagewise.cli.models import (
     text_category_columns,
 )
 from stagewise.data import survival_target
-from stagewise.estimators.bases.model_access import n_targets, prediction_names
+from stagewise.estimators.bases.model_access import n_targets
 
 __all__ = [
     "EvaluationData",
@@ -80,10 +80,9 @@ def add_evaluation_arguments(parser: argparse.ArgumentParser) -> None:
 def read_evaluation_data(args: argparse.Namespace) -> EvaluationData:
     """Load the model and read the rows."""
     estimator = open_model(args.model, args.threads)
-    if estimator.model_.task == "regression" and prediction_names(estimator):
-        kind = "targets" if n_targets(estimator) > 1 else "quantiles"
+    if estimator.model_.task == "regression" and n_targets(estimator) > 1:
         raise InputError(
-            f"The model predicts several {kind}, and {args.command} supports one. Use predict, or "
+            f"The model predicts several targets, and {args.command} supports one. Use predict, or "
             "Python."
         )
     target = args.target or saved_target_name(args.model)

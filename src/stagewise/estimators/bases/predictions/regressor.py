@@ -107,7 +107,7 @@ class RegressorPredictions(ScoredByR2):
         offset: Any = None,
         exposure: Any = None,
     ) -> float:
-        """Return R² of the predictions of X.
+        """Return R² of the predictions of X; of several levels, that of the middle one.
 
         Parameters
         ----------
