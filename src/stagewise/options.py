@@ -312,7 +312,7 @@ class Conformal(Option):
         every class. A class with too few rows for the coverage is in every set.
     randomized : bool, default=False
         Whether the scores "aps" and "raps" have a random factor, with which coverage is exact and
-        sets are smaller. It is drawn from the seed of the fit and depends on the place of a row.
+        sets are smaller. It depends on the seed of the fit and on the scores of a row.
     penalty : float, default=0.01
         The penalty of "raps" for each class beyond the `free_ranks` most probable ones.
     free_ranks : int, default=1

@@ -204,6 +204,24 @@ def test_counts_with_exposures() -> None:
     np.testing.assert_allclose(reach, reach[0])
 
 
+@pytest.mark.parametrize("loss", ["poisson", "tweedie"])
+@pytest.mark.parametrize("loaded", [False, True])
+def test_intervals_are_those_of_the_fitted_loss(loss: str, tmp_path: Path, *, loaded: bool) -> None:
+    X, y = draw(200, 30)
+    counts = np.floor(np.abs(y))
+    model = GradientBoostingRegressor(loss=loss, conformal="cv", **BOOSTING).fit(X, counts)
+    before = model.predict_interval(X)
+    if loaded:
+        model.save(tmp_path / "model.stgw")
+        model = load(tmp_path / "model.stgw")
+    np.testing.assert_array_equal(model.predict_interval(X), before)
+    model.set_params(loss="squared_error")
+    np.testing.assert_array_equal(model.predict_interval(X), before)
+    model.conformalize(X, counts)
+    assert (model.predict_interval(X) >= 0).all()
+    assert model.model_.learned["conformity.power"][0] == (1.0 if loss == "poisson" else 1.5)
+
+
 def test_each_group_has_its_coverage() -> None:
     rng = np.random.default_rng(13)
     frame = pd.DataFrame({"x": rng.normal(size=6000)})
@@ -341,6 +359,14 @@ def test_leave_one_out_is_the_jackknife_plus() -> None:
     ).fit(X, y)
     assert len(model.model_.fold_ensembles) == 40
     assert model.predict_interval(X).shape == (40, 2)
+
+
+@pytest.mark.parametrize("value", ["banana", "cv", 3, True])
+def test_conformalize_takes_an_object_only(value: Any) -> None:
+    X, y = draw(50, 31)
+    model = GradientBoostingRegressor(**BOOSTING).fit(X, y)
+    with pytest.raises(InvalidParameterError, match="None or a Conformal object"):
+        model.conformalize(X, y, conformal=value)
 
 
 def test_several_targets_are_refused() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import kstest
 from sklearn.base import clone
 
 from stagewise import (
@@ -17,6 +18,7 @@ from stagewise import (
     RandomForestClassifier,
     load,
 )
+from stagewise.conformal.sets import uniform_of_rows
 
 
 def draw(n: int, seed: int) -> tuple[Any, Any]:
@@ -74,6 +76,44 @@ def test_every_method_covers_new_rows(model: Any) -> None:
     assert sets.shape == (5000, 3)
     assert covered(sets, y_new).mean() > 0.87
     assert sets.sum(axis=1).mean() < 2.95
+
+
+@pytest.mark.parametrize("model_type", [GradientBoostingClassifier, RandomForestClassifier])
+def test_rows_for_the_map_have_no_conformity_score(model_type: Any) -> None:
+    X, y = draw(200, 40)
+    for method in ("split", "oob" if model_type is RandomForestClassifier else "cv"):
+        model = model_type(n_estimators=20, conformal=method, calibration="isotonic").fit(X, y)
+        facts = model.fit_report_
+        both = facts["calibration"]["rows"] + facts["conformal"]["rows"]
+        if facts["calibration"]["source"] == method:
+            assert both <= (40 if method == "split" else 200)
+        assert facts["calibration"]["rows"] <= 100 or method == "split"
+
+
+def test_calibrated_split_sets_have_the_coverage_by_simulation() -> None:
+    """Twelve rows fit an isotonic map: their own scores would be far too small."""
+    X_new, y_new = draw(1000, 41)
+    rates = []
+    for seed in range(60):
+        model = GradientBoostingClassifier(
+            conformal=Conformal(method="split", fraction=0.4), calibration="isotonic", **BOOSTING
+        )
+        model.set_params(n_estimators=10).fit(*draw(60, 500 + seed))
+        rates.append(covered(model.predict_set(X_new, coverage=0.8), y_new).mean())
+    assert np.mean(rates) > 0.8 - 3 * np.std(rates) / np.sqrt(60)
+
+
+def test_random_factors_of_single_rows_are_those_of_batches() -> None:
+    X, y = draw(400, 42)
+    option = Conformal(score="aps", randomized=True)
+    model = GradientBoostingClassifier(conformal=option, **BOOSTING).fit(X, y)
+    batch = model.predict_set(X[:100])
+    single = np.vstack([model.predict_set(X[i : i + 1]) for i in range(100)])
+    np.testing.assert_array_equal(single, batch)
+    np.testing.assert_array_equal(model.predict_set(X[:100][::-1])[::-1], batch)
+    u = uniform_of_rows(np.random.default_rng(0).normal(size=(5000, 3)), 7)
+    assert kstest(u, "uniform").pvalue > 0.01
+    assert len(uniform_of_rows(np.empty((0, 3)), 7)) == 0
 
 
 def test_every_class_has_its_coverage() -> None:

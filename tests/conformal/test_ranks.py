@@ -78,8 +78,8 @@ def test_scores_of_classes_are_those_of_the_reference(kind: str, *, randomized: 
     rng = np.random.default_rng(1)
     proba = rng.dirichlet(np.ones(5), size=30)
     score = SetScore(kind, randomized, 0.1, 2, seed=7)
-    found = score.of_classes(proba, calibrates=False)
-    u = np.random.default_rng([7, 0]).random((30, 1))[:, 0] if randomized else np.ones(30)
+    found = score.of_classes(proba, np.log(proba))
+    u = [reference.uniform(row, 7) if randomized else 1.0 for row in np.log(proba)]
     for i in range(30):
         own = [reference.class_score(kind, proba[i], k, u[i], 0.1, 2) for k in range(5)]
         np.testing.assert_allclose(found[i], own, rtol=1e-12)

@@ -18,6 +18,7 @@ from stagewise import (
     GradientBoostingRanker,
     GradientBoostingRegressor,
     InvalidParameterError,
+    inspection,
     load,
     ranking_target,
 )
@@ -515,3 +516,49 @@ def test_folds_measure_rows_without_their_positions() -> None:
     model = ranker(early_stopping="cv", loss="softmax").fit(X, y, qid=qid, position=position)
     assert model.n_iter_ >= 1
     assert model.position_bias_[1] > model.position_bias_[10]
+
+
+@pytest.mark.parametrize("k", [0, -3, 1.5, True, "a"])
+def test_the_k_of_score_is_validated(k: Any) -> None:
+    X, y, qid = queries(10)
+    model = ranker(n_estimators=2).fit(X, y, qid=qid)
+    with pytest.raises(InvalidParameterError, match="k must be"):
+        model.score(X, y, qid=qid, k=k)
+
+
+def test_fewer_queries_than_folds_are_refused() -> None:
+    X, y, qid = queries(3)
+    with pytest.raises(ValueError, match=r"at least 5 queries.*there are 3\. Set early"):
+        ranker(early_stopping="cv").fit(X, y, qid=qid)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"group": [1]}, "Here it is query_sizes"),
+        ({"groups": [1]}, "Here it is qid"),
+        ({"group_id": [1]}, "Here it is qid"),
+        ({"query_sizes": [np.inf]}, "list of whole numbers"),
+        ({"qid": np.nan}, "qid is missing"),
+    ],
+)
+def test_wrong_queries_have_a_remedy(given: dict[str, Any], message: str) -> None:
+    X, y, _ = queries(5)
+    with pytest.raises((TypeError, ValueError), match=message):
+        ranker().fit(X, y, **given)
+
+
+def test_evaluation_rows_without_queries_have_their_own_remedy() -> None:
+    X, y, qid = queries(5)
+    with pytest.raises(ValueError, match=r"Pass \(X, y, qid\)"):
+        ranker().fit(X, y, qid=qid, eval_set=[(X, y)])
+    with pytest.raises(ValueError, match="Pass qid_val="):
+        ranker().fit(X, y, qid=qid, X_val=X, y_val=y)
+
+
+@pytest.mark.parametrize("name", ["residuals", "lift", "calibration", "confusion_matrix"])
+def test_measures_of_numbers_refuse_rankings(name: str) -> None:
+    X, y, qid = queries(10)
+    model = ranker(n_estimators=2).fit(X, y, qid=qid)
+    with pytest.raises(InvalidParameterError, match=r"Use stagewise\.inspection"):
+        getattr(inspection, name)(model, X, ranking_target(y, qid=qid))

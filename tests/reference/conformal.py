@@ -4,6 +4,7 @@ Romano et al. 2019, 2020; Angelopoulos et al. 2021. Weights are repeated rows.""
 from __future__ import annotations
 
 import math
+import struct
 from fractions import Fraction
 
 
@@ -35,3 +36,19 @@ def class_score(kind, p, k, u=1.0, penalty=0.0, free_ranks=0):
     if kind == "raps":
         score += penalty * max(0, len(above) + 1 - free_ranks)
     return score
+
+
+def uniform(values, seed):
+    """The number in [0, 1) of a row: SplitMix64 of the seed, then of each value."""
+
+    def mixed(state):
+        z = (state + 0x9E3779B97F4A7C15) % 2**64
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        return z ^ (z >> 31)
+
+    state = mixed(seed)
+    for value in values:
+        (bits,) = struct.unpack("<Q", struct.pack("<d", value))
+        state = mixed(state ^ bits)
+    return (state >> 11) / 2**53

@@ -61,6 +61,8 @@ class Conformity:
         The score of classes.
     levels : float64 array
         The levels of the quantiles; empty otherwise.
+    power : float or None
+        The power p of the variance mean^p of "pearson"; None: it is that of the loss.
     """
 
     kind: str
@@ -72,6 +74,7 @@ class Conformity:
     group_column: int = -1
     set_score: SetScore | None = None
     levels: Vector = field(default_factory=lambda: np.empty(0))
+    power: float | None = None
 
     # ---- numbers of a model ----------------------------------------------------------------------
 
@@ -94,6 +97,7 @@ class Conformity:
             "group": self.group,
             "fold": self.fold,
             "levels": self.levels if len(self.levels) else None,
+            "power": None if self.power is None else np.array([self.power]),
         }
         return {PREFIX + name: a for name, a in arrays.items() if a is not None}
 
@@ -130,9 +134,16 @@ class Conformity:
             int(column),
             score if name in SET_KINDS else None,
             found.get("levels", np.empty(0)),
+            cls._read_power(found.get("power")),
         )
         own._check()
         return own
+
+    @staticmethod
+    def _read_power(array: Vector | None) -> float | None:
+        if array is not None and (len(array) != 1 or not np.isfinite(array).all()):
+            raise ValueError("the power of its conformity scores is not a number")
+        return None if array is None else float(array[0])
 
     def _check(self) -> None:
         n, width = self.n_rows, max(1, len(self.levels))

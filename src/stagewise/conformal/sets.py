@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SetScore"]
+__all__ = ["SetScore", "uniform_of_rows"]
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -47,16 +47,16 @@ class SetScore:
     free_ranks: int = 0
     seed: int = 0
 
-    def of_classes(self, proba: Matrix, *, calibrates: bool) -> Matrix:
+    def of_classes(self, proba: Matrix, score: Matrix) -> Matrix:
         """Return the score of every class of every row.
 
         Parameters
         ----------
         proba : float64 array of shape (n_rows, n_classes)
             The probabilities.
-        calibrates : bool
-            Whether these are the rows that the threshold comes from; other rows have other random
-            factors.
+        score : float64 array of shape (n_rows, n_outputs)
+            F of the rows, which chooses their random factors: the same for a row alone and among
+            others.
         """
         if self.kind == "lac":
             return 1.0 - proba
@@ -64,7 +64,7 @@ class SetScore:
         sorted_proba = np.take_along_axis(proba, order, axis=1)
         total = np.cumsum(sorted_proba, axis=1)
         if self.randomized:
-            u = np.random.default_rng([self.seed, int(calibrates)]).random((len(proba), 1))
+            u = uniform_of_rows(score, self.seed)[:, np.newaxis]
             total = total - (1.0 - u) * sorted_proba
         if self.kind == "raps":
             ranks = np.arange(1, proba.shape[1] + 1)
@@ -73,7 +73,35 @@ class SetScore:
         np.put_along_axis(scores, order, total, axis=1)
         return scores
 
-    def of_true_class(self, proba: Matrix, codes: npt.NDArray[np.intp]) -> Vector:
+    def of_true_class(self, proba: Matrix, codes: npt.NDArray[np.intp], score: Matrix) -> Vector:
         """Return the score of the true class of every row."""
-        scores = self.of_classes(proba, calibrates=True)
+        scores = self.of_classes(proba, score)
         return np.asarray(scores[np.arange(len(codes)), codes])
+
+
+def uniform_of_rows(values: Matrix, seed: int) -> Vector:
+    """Return a number in [0, 1) for each row, by a hash of the bits of its values.
+
+    The hash is SplitMix64 (Steele, Lea & Flood 2014), one step for each value.
+
+    Parameters
+    ----------
+    values : float64 array of shape (n_rows, n_values)
+        The values; 0.0 and -0.0 are the same.
+    seed : int
+        The seed.
+    """
+    n = len(values)
+    bits = np.ascontiguousarray(values, dtype=np.float64) + 0.0
+    columns = bits.view(np.uint64).reshape(n, bits.size // max(1, n))
+    state = _mix(np.full(n, seed, dtype=np.uint64))
+    for column in columns.T:
+        state = _mix(state ^ column)
+    return np.asarray((state >> np.uint64(11)).astype(np.float64) * 2.0**-53)
+
+
+def _mix(state: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    z = state + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(z ^ (z >> np.uint64(31)))

@@ -19,6 +19,9 @@ from stagewise.data.target import read_doubles, read_target
 
 __all__ = ["is_ranking_target", "ranking_target", "read_keys"]
 
+NEEDS_QUERIES_OF_SET = (
+    "it needs the query of every row. Pass (X, y, qid), or a mapping with X, y and query_sizes."
+)
 NEEDS_QUERIES = (
     "{} ranks the rows of each query, and needs the query of every row. Pass qid=..., one value "
     "for each row, or query_sizes=..., the numbers of consecutive rows; qid=0 makes all rows one "
@@ -90,11 +93,16 @@ def _query_of_rows(qid: Any, query_sizes: Any, n_rows: int) -> npt.NDArray[Any]:
             raise ValueError(NEEDS_QUERIES.format("A ranking"))
         raise ValueError("Pass qid or query_sizes, not both.")
     if isinstance(qid, numbers.Number):
+        if qid != qid:  # NaN
+            raise ValueError(
+                "qid is missing (nan). Pass the query of every row; qid=0 makes all rows one query."
+            )
         return np.full(n_rows, qid)
     if qid is not None:
         return read_keys(qid, n_rows, "qid")
     sizes = np.asarray(query_sizes)
-    if sizes.ndim != 1 or sizes.dtype.kind not in "iuf" or (sizes != np.floor(sizes)).any():
+    is_list = sizes.ndim == 1 and sizes.dtype.kind in "iuf" and np.isfinite(sizes).all()
+    if not is_list or (sizes != np.floor(sizes)).any():
         raise ValueError("query_sizes must be a list of whole numbers, the rows of each query.")
     if (sizes < 1).any():
         place = int(np.argmax(sizes < 1))

@@ -70,8 +70,7 @@ class LogLinkLoss(Loss):
 
     def deviation(self, mean: Vector) -> Vector:
         """Return the square root of the p-th power of the mean."""
-        least = np.finfo(np.float64).tiny
-        return np.asarray(np.maximum(mean, least) ** (self.power / 2.0))
+        return power_deviation(mean, self.power)
 
     def link(self, mean: npt.NDArray[np.float64]) -> Matrix:
         """Return log of the mean, which must be positive."""
@@ -190,3 +189,9 @@ class Tweedie(LogLinkLoss):
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
         return KernelBoundLoss(Gradients.tweedie, workers, y, weight, self.power)
+
+
+def power_deviation(mean: Vector, power: float) -> Vector:
+    """Return the square root of the variance mean^power."""
+    least = np.finfo(np.float64).tiny
+    return np.asarray(np.maximum(mean, least) ** (power / 2.0))

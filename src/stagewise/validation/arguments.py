@@ -41,6 +41,10 @@ FOREIGN_ARGUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "data": ("background", ""),
         "decay_rate": ("decay", ""),
         "feature_perturbation": ("kind", ""),
+        "group": ("query_sizes", "numbers of rows; qid for the query of each row"),
+        "group_id": ("qid", ""),
+        "groups": ("qid", "the query of each row"),
+        "group_val": ("query_sizes_val", ""),
         "init_score": ("offset", ""),
         "sample_size": ("max_samples", ""),
         "n_samples": ("n_rows", ""),
@@ -87,9 +91,11 @@ def suggests_arguments(function: Callable[P, R]) -> Callable[P, R]:
         if len(args) > len(by_position):
             others = ", ".join(n for n in known if n not in by_position and n not in kwargs)
             given, allowed = len(args) - is_method, len(by_position) - is_method
+            positional = ", ".join(by_position[is_method:])
+            remedy = f"Pass the others by name: {others}" if others else f"They are {positional}"
             raise TypeError(
                 f"{function.__name__}() takes at most {allowed} arguments by position; got "
-                f"{given}. Pass the others by name: {others}."
+                f"{given}. {remedy}."
             )
         return function(*args, **kwargs)
 

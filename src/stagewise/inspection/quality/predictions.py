@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data import check_weight, read_labels, read_target
+from stagewise.data.ranking import is_ranking_target
 from stagewise.display import Displayed, Summary
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.model_access import (
@@ -120,6 +121,13 @@ class Predictions(Displayed):
             raise InvalidParameterError(
                 f"This {name} predicts times until an event, some of which are censored. Use "
                 "stagewise.inspection.survival_quality(model, X, y)."
+            )
+        if getattr(getattr(estimator, "model_", None), "task", "") == "ranking" or (
+            is_ranking_target(y)
+        ):
+            raise InvalidParameterError(
+                "This measure compares predictions with numbers or labels, and the target has "
+                "queries whose rows are ranked. Use stagewise.inspection.query_scores(model, X, y)."
             )
         passed = {"offset": offset, "exposure": exposure}
         given = {name: value for name, value in passed.items() if value is not None}

@@ -234,6 +234,7 @@ def make_folds(
         if own is not None:
             kind = StratifiedGroupKFold if by_class else GroupKFold
             own = own if rows.rows is None else own[rows.rows]
+            check_number_of_groups(cv, own, (y.dtype.names or ()))
         folds = _split(kind(cv, shuffle=True, random_state=seed % 2**32), rows.y, own)
     else:
         place = np.full(len(y), -1, dtype=np.intp)
@@ -249,6 +250,17 @@ def make_folds(
                 "folds. Use fewer folds, or another splitter."
             )
     return folds
+
+
+def check_number_of_groups(cv: int, groups: npt.NDArray[Any], fields: tuple[str, ...]) -> None:
+    """Raise ValueError if there are fewer groups than folds."""
+    n = len(np.unique(groups))
+    if cv > n:
+        what = "queries" if "query" in fields else "groups"
+        raise ValueError(
+            f"{cv} folds need at least {cv} {what}, which are never divided; there are {n}. Set "
+            f"early_stopping to a number of folds up to {n}, or to False, or pass more {what}."
+        )
 
 
 def automatic_folds(

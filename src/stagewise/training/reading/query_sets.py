@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stagewise.data.ranking import is_ranking_target, ranking_target
+from stagewise.data.ranking import (
+    NEEDS_QUERIES_OF_SET,
+    is_ranking_target,
+    ranking_target,
+)
 from stagewise.validation.messages import short_repr
 
 __all__ = ["ranked_eval_sets"]
@@ -39,6 +43,8 @@ def ranked_eval_sets(
             return {**parts, "y": target}
         if is_ranking_target(parts["y"]):
             return parts
+        if all(given is None for given in queries.values()):
+            raise ValueError(f"In eval_set {name!r}: {NEEDS_QUERIES_OF_SET}")
         try:
             return {**parts, "y": ranking_target(parts["y"], **queries)}
         except (TypeError, ValueError) as error:

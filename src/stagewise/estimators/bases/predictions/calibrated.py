@@ -87,12 +87,10 @@ class CalibratedModel:
         except ValueError as error:
             raise ModelFormatError(str(error)) from None
 
-    def _keep_calibration(self, kind: str, fit: FinishedFit) -> dict[str, Any]:
-        """Fit the calibration map of a model; return facts for the report of the fit."""
-        of_forest = "oob", "split", "validation"
-        sources = of_forest if self._is_average else ("cv", "validation", "split")
-        rows = find_unseen_rows(self, fit, sources, f"calibration={kind!r}")
-        return self._calibrate_by(kind, rows)
+    def _calibration_rows(self, kind: str, fit: FinishedFit) -> UnseenRows:
+        first = "oob" if self._is_average else "cv"
+        sources = (first, "validation", "split")
+        return find_unseen_rows(self, fit, sources, f"calibration={kind!r}")
 
     def _calibrate_by(self, kind: str, rows: UnseenRows) -> dict[str, Any]:
         """Fit the calibration map to rows; return facts."""

@@ -40,8 +40,17 @@ Vector = npt.NDArray[np.float64]
 
 
 def loss_of(estimator: Any) -> Loss:
-    """Return the loss of a fitted estimator."""
-    loss: Loss = estimator._passed_loss or fit_loss(estimator)  # noqa: SLF001
+    """Return the loss of a fitted estimator, whatever its parameter is now."""
+    model = estimator.model_
+    fitted: Loss = estimator._prediction_loss(model)  # noqa: SLF001
+    if estimator._passed_loss is not None:  # noqa: SLF001
+        return fitted
+    try:
+        loss = fit_loss(estimator)  # with its parameters, such as a power
+    except InvalidParameterError:
+        return fitted
+    if loss.name != model.loss:
+        return fitted
     return loss.with_learned(estimator.model_.learned_by("loss")) if loss.learns else loss
 
 
@@ -223,7 +232,8 @@ def conformity_of_numbers(
             values = values / loss.deviation(predicted)
     fold = rows.fold if option.method == "cv+" else None
     method = rows.source if rows.source != "cv" else option.method
-    return Conformity(kind, method, values, rows.weight, group, fold, column, None, levels)
+    power = getattr(loss, "power", None) if kind == "pearson" else None
+    return Conformity(kind, method, values, rows.weight, group, fold, column, None, levels, power)
 
 
 def conformity_of_classes(
@@ -237,7 +247,7 @@ def conformity_of_classes(
     )
     proba = np.asarray(estimator._predict_scores(estimator.model_, rows.score))  # noqa: SLF001
     codes = rows.y.astype(np.intp)
-    values = score.of_true_class(proba, codes)
+    values = score.of_true_class(proba, codes, rows.score)
     if option.per_class:
         group, column = codes.astype(np.float64), PER_CLASS
     return Conformity(kind, rows.source, values, rows.weight, group, None, column, score)

@@ -29,11 +29,13 @@ from stagewise.estimators.bases.predictions.unseen_rows import (
     find_unseen_rows,
 )
 from stagewise.losses import Loss
+from stagewise.losses.log_link import power_deviation
 from stagewise.model.model import Model
 from stagewise.options import Conformal, conformal_rule
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.stored.needs_memory import NeedsRowsInMemoryError
 from stagewise.validation.arguments import check_argument
+from stagewise.validation.messages import short_repr
 from stagewise.validation.rules import Number
 
 __all__ = ["COVERAGE", "ConformalModel", "IntervalPredictions"]
@@ -52,6 +54,7 @@ class ConformalModel:
     conformal: Any
     model_: Model
     n_jobs: Any
+    seed_: int
     _is_average: bool
 
     if TYPE_CHECKING:  # defined by the other bases of an estimator
@@ -73,6 +76,8 @@ class ConformalModel:
         def _target_reader(self) -> Any: ...
 
         def _predict_scores(self, model: Any, score: Any) -> Any: ...
+
+        def _prediction_loss(self, model: Any) -> Loss: ...
 
     @classmethod
     def _check_model(cls, model: Model) -> None:
@@ -135,20 +140,36 @@ class ConformalModel:
 
     def _learn_from_unseen_rows(self, params: dict[str, Any], fit: FinishedFit) -> dict[str, Any]:
         facts: dict[str, Any] = {}
-        if params.get("calibration") is not None and not fit.data.one_class:
-            facts["calibration"] = self._keep_calibration(params["calibration"], fit)
-        if params.get("conformal") is not None and not fit.data.one_class:
-            facts["conformal"] = self._keep_conformity(params["conformal"], fit)
+        if fit.data.one_class:
+            return facts
+        kind, option = params.get("calibration"), params.get("conformal")
+        scored = None if option is None else self._conformity_rows(option, fit)
+        if kind is not None:
+            mapped = self._calibration_rows(kind, fit)
+            if scored is not None and scored.source == mapped.source:
+                mapped, scored = _disjoint(mapped, self.seed_)
+            facts["calibration"] = self._calibrate_by(kind, mapped)
+        if option is not None and scored is not None:
+            facts["conformal"] = self._keep_conformity(option, fit, scored)
         return facts
 
-    def _keep_calibration(self, kind: str, fit: FinishedFit) -> dict[str, Any]:
-        """Fit the calibration map of a classifier."""
+    def _calibration_rows(self, kind: str, fit: FinishedFit) -> UnseenRows:
+        """Return the rows of a fit to which the calibration map of a classifier is fitted."""
         raise NotImplementedError
 
-    def _keep_conformity(self, option: Conformal, fit: FinishedFit) -> dict[str, Any]:
-        """Keep the conformity scores of a fit; return facts for the report of the fit."""
+    def _calibrate_by(self, kind: str, rows: UnseenRows) -> dict[str, Any]:
+        """Fit the calibration map of a classifier to rows; return facts."""
+        raise NotImplementedError
+
+    def _conformity_rows(self, option: Conformal, fit: FinishedFit) -> UnseenRows:
+        """Return the rows of a fit whose conformity scores are kept."""
         source = "cv" if option.method == "cv+" else option.method
-        rows = find_unseen_rows(self, fit, (source,), f"conformal={option.method!r}")
+        return find_unseen_rows(self, fit, (source,), f"conformal={option.method!r}")
+
+    def _keep_conformity(
+        self, option: Conformal, fit: FinishedFit, rows: UnseenRows
+    ) -> dict[str, Any]:
+        """Keep the conformity scores of rows; return facts for the report of the fit."""
         column = group_column(self.model_.features, option.groups)
         keys = group_keys(self, fit.arguments.feature_table, column)
         group = None if keys is None else keys[rows.rows]
@@ -194,6 +215,12 @@ class ConformalModel:
     ) -> Self:
         model = self._fitted()
         check_one_target(self, "conformalize")
+        if conformal is not None and not isinstance(conformal, Conformal):
+            raise InvalidParameterError(
+                "conformal of conformalize must be None or a Conformal object, such as "
+                f"Conformal(score='absolute'); got {short_repr(conformal)}. The method is always "
+                "that of rows that are passed."
+            )
         own = self.conformal if conformal is None else conformal
         option = own if isinstance(own, Conformal) else Conformal()
         method = "oob" if self._is_average else "cv"
@@ -214,6 +241,20 @@ class ConformalModel:
         self._set_learned(PREFIX, self._conformity_of(option, rows, group, column).learned())
         self.model_ = replace(self.model_, fold_ensembles=())
         return self
+
+
+def _disjoint(rows: UnseenRows, seed: int) -> tuple[UnseenRows, UnseenRows]:
+    """Return rows for a calibration map, and others for the conformity scores.
+
+    The scores of rows to which the map was fitted would be too small.
+    """
+    mapped, scored = rows.halves(seed)
+    if not len(mapped.y):
+        raise InvalidParameterError(
+            "calibration and conformal divide the rows that the model was not trained on, and "
+            f"there are {len(rows.y)}. Fit with more rows, or leave one of them out."
+        )
+    return mapped, scored
 
 
 class IntervalPredictions(ConformalModel):
@@ -256,7 +297,7 @@ class IntervalPredictions(ConformalModel):
             for score in self._scores_of_members(conformity, X, offset, exposure)
         ]
         bounds = intervals(conformity, centres, share, keys)
-        return np.maximum(bounds, 0.0) if loss_of(self).log_link else bounds
+        return np.maximum(bounds, 0.0) if self._prediction_loss(model).log_link else bounds
 
     def conformalize(
         self,
@@ -315,5 +356,7 @@ class IntervalPredictions(ConformalModel):
             low, high = nearest_levels(conformity.levels, coverage)
             return Centres(predicted[:, low], predicted[:, high], np.ones(len(predicted)))
         if conformity.kind == "pearson":
-            return Centres.of_mean(predicted, loss_of(self).deviation(predicted))
+            if conformity.power is None:  # of a custom loss, or of an older file
+                return Centres.of_mean(predicted, loss_of(self).deviation(predicted))
+            return Centres.of_mean(predicted, power_deviation(predicted, conformity.power))
         return Centres.of_mean(predicted)

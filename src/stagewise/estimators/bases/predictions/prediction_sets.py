@@ -60,7 +60,7 @@ class SetPredictions(ConformalModel):
         assert conformity.set_score is not None
         score = self._with_offset(model, self._score(X), X, offset, None)
         proba = np.asarray(self._predict_scores(model, score))
-        scores = conformity.set_score.of_classes(proba, calibrates=False)
+        scores = conformity.set_score.of_classes(proba, score)
         if conformity.group_column == PER_CLASS:
             return scores <= self._class_thresholds(conformity, share, proba.shape[1])
         conformity.check_coverage(share)

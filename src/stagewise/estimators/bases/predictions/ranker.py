@@ -18,12 +18,16 @@ from stagewise.metrics.queries import QueryMetric
 from stagewise.model.model import Model
 from stagewise.training.reading.query_reader import QueryReader
 from stagewise.training.reading.target_reader import TargetReader
+from stagewise.validation.arguments import check_argument
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import loss_hint
+from stagewise.validation.rules import Number
 
 __all__ = ["RankerPredictions", "RankingLossParameters", "queries_of"]
 
 Vector = npt.NDArray[np.float64]
+
+FIRST_ROWS = Number(1, 2**31 - 1, whole=True, or_none=True)
 
 
 def queries_of(
@@ -50,6 +54,11 @@ def queries_of(
             )
         return y
     if not {"qid", "query_sizes"} & set(named):
+        if where:
+            raise ValueError(
+                f"In y{where}: a ranking needs the query of every row. Pass qid{where}=..., one "
+                f"value for each row, or query_sizes{where}=..., the numbers of consecutive rows."
+            )
         return y  # the reader of the target names the remedy
     try:
         return ranking_target(y, **given)
@@ -134,10 +143,11 @@ class RankerPredictions:
         offset : array-like of shape (n_rows,), number, str or None
             As of `predict`.
         """
+        first: int | None = check_argument("k", FIRST_ROWS, k)
         predicted = self.predict(X, offset=offset) if offset is not None else self.predict(X)
         target = queries_of(y, qid, query_sizes)
         found = self._target_reader().read(target, sample_weight, len(predicted))
-        value = QueryMetric("ndcg", k)(found.y, predicted, found.weight)
+        value = QueryMetric("ndcg", first)(found.y, predicted, found.weight)
         if not np.isfinite(value):
             raise ValueError(
                 "NDCG is not defined: no query has a row whose relevance is above 0. Pass rows "

@@ -70,6 +70,18 @@ class UnseenRows:
         score, y = self.score[places], self.y[places]
         return replace(self, score=score, y=y, weight=weight, rows=rows, fold=fold)
 
+    def halves(self, seed: int) -> tuple[UnseenRows, UnseenRows]:
+        """Return two parts without a common row: those of every other fold, or random halves.
+
+        The second part is at least as large as the first one if the folds are of equal sizes.
+        """
+        if self.fold is not None and len(np.unique(self.fold)) > 1:
+            first = self.fold % 2 == 1
+        else:
+            n = len(self.y)
+            first = np.random.default_rng([seed, n]).permutation(n) < n // 2
+        return self.part(first), self.part(~first)
+
 
 def unseen_rows(estimator: Any, fit: FinishedFit, source: str) -> UnseenRows | None:
     """Return the rows of one source; None: the fit has none.
