@@ -438,6 +438,10 @@ def test_a_failed_fit_leaves_the_estimator_unchanged(kind: type, table: Any, fra
     np.testing.assert_array_equal(predictions(model, table.X), before)
 
 
+NEEDS_MORE = ("distill", "fit", "report", "predict_interval", "predict_set", "predict_dist")
+"""Methods that need further arguments, or a fit with other parameters."""
+
+
 @EVERY
 def test_every_public_attribute_of_a_fitted_model_can_be_used(kind: type, table: Any) -> None:
     model = fitted(kind, table.X, table)
@@ -446,7 +450,7 @@ def test_every_public_attribute_of_a_fitted_model_can_be_used(kind: type, table:
             continue
         its = getattr(model, name)
         needed = [] if not callable(its) or isinstance(its, type) else required_arguments(its)
-        if callable(its) and needed == ["X"] and name not in ("distill", "fit", "report"):
+        if callable(its) and needed == ["X"] and name not in NEEDS_MORE:
             list(its(table.X))
 
 

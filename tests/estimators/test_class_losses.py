@@ -277,11 +277,16 @@ def test_metrics_of_labels(labels):
 
 
 @pytest.mark.parametrize(
-    "params", [{"init": LogisticRegression()}, {"calibration": "auto"}, {"conformal": "cv"}]
+    "params",
+    [
+        {"init": LogisticRegression()},
+        {"calibration": "auto", "early_stopping": "cv"},
+        {"conformal": "cv"},
+    ],
 )
 def test_what_is_of_one_target_is_refused_by_name(labels, params):
     with pytest.raises(InvalidParameterError, match=f"{next(iter(params))}.*one target"):
-        GradientBoostingClassifier(**PLAIN, **params).fit(*labels)
+        GradientBoostingClassifier(**{**PLAIN, **params}).fit(*labels)
 
 
 def test_labels_continue_and_have_offsets(labels):

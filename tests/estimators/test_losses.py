@@ -346,7 +346,7 @@ def test_a_fixed_delta_is_a_positive_number(value):
     "model",
     [
         GradientBoostingRegressor(loss="squarred_error"),
-        GradientBoostingClassifier(loss="logloss"),
+        GradientBoostingClassifier(loss="log_los"),
         stagewise.AutoRegressor(loss="squarred_error"),
         stagewise.StagewiseRegressor(loss="squarred_error"),
     ],

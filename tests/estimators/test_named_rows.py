@@ -66,6 +66,8 @@ def as_rows(X: pd.DataFrame) -> dict[str, Any]:
 def test_every_method_predicts_rows_with_names(kind: type) -> None:
     X = numbers()
     model = small(kind).fit(X, target(kind, X))
+    if hasattr(model, "conformalize"):
+        model.conformalize(X, target(kind, X))
     few = X[:5]
     for name in METHODS:
         if not hasattr(model, name):

@@ -447,7 +447,7 @@ SCIKIT_LEARN |= {"get_depth", "get_n_leaves", "cost_complexity_pruning_path"}
 OURS = {"recipe", "report", "save", "fingerprint", "refit"}
 OURS_OF: dict[str, set[str]] = {
     "GradientBoosting": {"best_iteration_", "oob_best_iteration_", "conformalize"},
-    "GradientBoostingRegressor": {"predict_interval"},
+    "GradientBoostingRegressor": {"predict_interval", "predict_dist"},
     "GradientBoostingClassifier": {"predict_set", "calibrate", "thresholds_"},
     "AdaBoost": {"best_iteration_", "estimator_weights_", "estimator_errors_", "staged_score"},
     "Auto": {"best_iteration_", "distill"},

@@ -243,6 +243,9 @@ def test_the_recipe_changes_with_the_parameters(kind: type) -> None:
 
 
 OTHER_VALUES: dict[str, Any] = {
+    "calibration": "temperature",
+    "class_order": [1, 0],
+    "conformal": "split",
     "algorithm": "real",
     "alpha_enter": 0.01,
     "alpha_remove": 0.2,
@@ -327,6 +330,7 @@ OF_SOME: dict[tuple[str, str], Any] = {
     ("Regressor", "criterion"): "absolute_error",
 }
 BESIDE: dict[str, dict[str, Any]] = {
+    "class_order": {"loss": "cumulative_logit"},
     "alpha_enter": {"criterion": "p_value"},
     "alpha_remove": {"criterion": "p_value", "direction": "backward"},
     "StepwiseRegressor.tol": {"criterion": "rss"},

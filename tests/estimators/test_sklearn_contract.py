@@ -131,7 +131,8 @@ def test_a_default_is_in_the_signature_and_in_the_parameters():
     assert params["learning_rate"] == "auto"
     assert params["n_estimators"] == params["max_leaf_nodes"] == "auto"
     own = {"quantile", "power"}
-    assert set(GradientBoostingClassifier().get_params()) == {*params, "class_weight"} - own
+    of_classes = {"class_weight", "class_order", "calibration"}
+    assert set(GradientBoostingClassifier().get_params()) == {*params, *of_classes} - own
 
 
 def test_tags_state_the_estimator_type():

@@ -257,7 +257,7 @@ def test_dates_as_text_advise_a_conversion(values: list[str]) -> None:
     with pytest.warns(ColumnWarning, match="'day' is text with dates, .*pandas.to_datetime") as w:
         model.fit(table, np.arange(40))
     assert ("stagewise.parse_dates" in str(w[0].message)) == ("-03-0" in values[0])
-    with pytest.raises(ValueError, match=r"If the column holds dates, convert it first, .*dates\."):
+    with pytest.raises(ValueError, match=r"holds dates, convert it first, .*parse_dates"):
         GradientBoostingRegressor(n_estimators=5).fit(table, np.arange(40))
 
 

@@ -32,6 +32,7 @@ def results():
     short = {"n_estimators": 10, "early_stopping": False}
     regressor = stagewise.GradientBoostingRegressor(**short, min_samples_leaf=20).fit(X, y)
     classifier = stagewise.GradientBoostingClassifier(**short).fit(X, label)
+    conformal = stagewise.GradientBoostingRegressor(**short).fit(X, y).conformalize(X, y)
     boosted = stagewise.AdaBoostClassifier(n_estimators=30).fit(X, label)
     scores = inspection.scores(regressor, X, y)
     found = inspection.thresholds(classifier, X, label)
@@ -62,6 +63,7 @@ def results():
         inspection.information_gain(X.round(), label),
         inspection.interactions(regressor, X, columns),
         inspection.learning_curves(regressor),
+        inspection.coverage(conformal, X, y),
         inspection.lift(regressor, X, y - y.min()),
         inspection.margins(boosted, X, label),
         inspection.show_split(regressor, X, y),

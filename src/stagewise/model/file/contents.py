@@ -370,8 +370,11 @@ def _unpack_scores(
         fits = len(base) >= 1
     else:
         # Two classes have one output or two; more classes have one output each.
-        # Ordered classes share one; several targets have one each, or one for each class.
-        fits = len(base) == n_classes or len(base) == (n_targets or 1)
+        # Ordered classes share one, and have learned thresholds; several targets have one each, or
+        # one for each class.
+        shared = n_classes == 2 or "learned_values" in arrays
+        fits = len(base) == n_classes or len(base) == (n_targets or int(shared))
+        fits = fits and len(base) > 0
         if offset[0] != 0.0 or scale[0] != 1.0:
             raise ModelFormatError("it is a classifier with an offset or a scale")
     if not fits:
