@@ -205,7 +205,8 @@ if not _typing.TYPE_CHECKING:  # for a type checker, an unknown name is an error
         else:
             calls = _importlib.import_module("stagewise.validation.foreign_calls")
             hint = calls.function_hint(name)
-            raise AttributeError(f"module 'stagewise' has no attribute {name!r}.{hint}".rstrip("."))
+            stop = "." if hint else ""
+            raise AttributeError(f"module 'stagewise' has no attribute {name!r}{stop}{hint}")
         globals()[name] = value
         return value
 

@@ -114,6 +114,16 @@ def test_text_in_a_numeric_column_is_refused(run, towns, tmp_path):
     fails(run("predict", model, tmp_path / "t.csv"), "text in 'area'", "trained on numbers")
 
 
+def test_the_cell_that_is_no_date_is_named(run, tmp_path):
+    days = [f"2024-{month:02}-{day:02}" for month in (1, 2) for day in range(1, 29)]
+    rows = [f"{day},{place}\n" for place, day in enumerate(days)]
+    (tmp_path / "t.csv").write_text("day,price\n" + "".join(rows))
+    model, _ = train(run, tmp_path)
+    (tmp_path / "bad.csv").write_text("day,price\n2024-01-05,4\n2024-13-01,5\n")
+    found = run("evaluate", model, tmp_path / "bad.csv")
+    fails(found, "text in 'day' ('2024-13-01' in row 2)", "correct this column")
+
+
 def test_text_columns_can_be_ignored(run, towns):
     _, result = train(run, towns, "t.parquet", "--drop-text", "--categorical", "zip")
     assert result["dropped"] == ["flag"]

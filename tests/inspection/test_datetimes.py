@@ -12,7 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from report.reports import journeys, report_of
-from stagewise import InvalidParameterError
+from stagewise import GradientBoostingRegressor, InvalidParameterError
 from stagewise.data.reading.datetimes import parse_datetime
 from stagewise.inspection import (
     accumulated_effects,
@@ -64,6 +64,13 @@ def test_dates_and_times_of_a_table_are_shown_as_text():
     assert at["most_frequent"].endswith(f":00 ({often})")
     assert str(describe(X)) == str(describe(pl.from_pandas(X)))
     assert not re.search(r"\d{10}", str(describe(X)))
+
+
+def test_grid_points_of_a_date_have_no_needless_fractions():
+    X = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=60)})
+    model = GradientBoostingRegressor(n_estimators=3).fit(X, np.arange(60))
+    table = partial_dependence(model, X, "day").table()
+    assert all(re.fullmatch(r"[-\d]{10}( [:\d]{8})?", row["day"]) for row in table)
 
 
 def test_only_dates_are_points_in_time():

@@ -24,7 +24,9 @@ from stagewise.cli.errors import InputError, did_you_mean, listing
 from stagewise.cli.methods import has_parameter
 from stagewise.cli.names import add_column_names
 from stagewise.data import Features
+from stagewise.data.reading.text_dates import parse_iso_date
 from stagewise.model.file.format import read_model
+from stagewise.validation.messages import short_repr
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -179,13 +181,30 @@ def named_input(
 def _check_types(table: pa.Table, path: Path, categorical: Collection[str]) -> None:
     text = [name for name in text_columns(table) if name not in categorical]
     if text:
+        cell = _first_text(table.column(text[0]))
         raise InputError(
-            f"{str(path)!r} has text in {listing(text)}, but the model was trained on numbers; "
-            "correct these columns."
+            f"{str(path)!r} has text in {listing(text)}{cell}, but the model was trained on "
+            f"numbers or dates; correct {'this column' if len(text) == 1 else 'these columns'}."
         )
     unsupported = unsupported_columns(table)
     if unsupported:
         raise unsupported_columns_error(table, unsupported)
+
+
+def _first_text(column: pa.ChunkedArray) -> str:
+    """Return the first cell that is neither a number nor a date, with its row, in parentheses."""
+    for row, cell in enumerate(column.to_pylist(), start=1):
+        if cell is not None and not _is_number_or_date(cell):
+            return f" ({short_repr(cell)} in row {row})"
+    return ""
+
+
+def _is_number_or_date(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return parse_iso_date(text) is not None
+    return True
 
 
 def _nameless_input(

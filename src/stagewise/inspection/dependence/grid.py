@@ -35,6 +35,8 @@ __all__ = ["MAX_POINTS", "Grid", "grid_summary", "make_grids", "quantile_points"
 
 DIGITS = 6
 """The number of significant digits of durations and times of day."""
+DATE_RESOLUTION = 1e-5
+"""The part of the range of dates within which they are rounded."""
 MOST_OUTPUTS = 8
 """The largest number of outputs whose range is displayed."""
 MAX_POINTS = 10**5
@@ -73,9 +75,12 @@ class Grid:
 
     @property
     def formatted(self) -> tuple[Any, ...]:
-        """The points as shown in tables: dates and times as text."""
+        """The points as shown in tables: dates and times as text, without needless fractions."""
         if self.temporal_type is None:
             return self.values
+        if self.temporal_type == "date":
+            within = float(np.ptp(self.x)) * DATE_RESOLUTION
+            return tuple(format_datetime(value, "date", within=within) for value in self.values)
         return tuple(
             format_datetime_short(value, self.temporal_type, DIGITS) for value in self.values
         )
