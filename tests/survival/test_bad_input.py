@@ -187,11 +187,12 @@ def test_validation_rows_are_checked():
 def test_functions_that_survival_models_do_not_have():
     model, y = fit((TIME, EVENT)), survival_target(TIME, EVENT)
     for call in (
-        lambda: scores(model, X, y),
         lambda: residuals(model, X, y),
         lambda: model.report(X, y, "report.html"),
     ):
         with pytest.raises(InvalidParameterError, match="survival_quality"):
             call()
+    with pytest.raises(InvalidParameterError, match="has its own scores: c_index"):
+        scores(model, X, y, metrics="rmse")
     with pytest.raises(InvalidParameterError, match="warm_start=True"):
         model.refit(X, y)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from reference.survival import concordance as by_pairs
 from stagewise import GradientBoostingRegressor, GradientBoostingSurvival
+from stagewise.errors import InvalidParameterError
 from stagewise.inspection import (
     concordance_index,
     cumulative_dynamic_auc,
@@ -17,9 +18,17 @@ from stagewise.inspection import (
     survival_quality,
     uno_concordance_index,
 )
-from stagewise.kaplan_meier import KaplanMeier
-from stagewise.metrics.survival import brier_scores, concordance, dynamic_auc, uno_weights
-from survival.samples import proportional
+from stagewise.inspection import scores as scores_of
+from stagewise.kaplan_meier import AalenJohansen, KaplanMeier
+from stagewise.metrics.survival import (
+    brier_rows,
+    brier_scores,
+    concordance,
+    concordance_influence,
+    dynamic_auc,
+    uno_weights,
+)
+from survival.samples import competing, proportional, random_target
 
 
 def sample(seed, n=30):
@@ -100,6 +109,84 @@ def test_the_quality_of_a_model():
     assert found.integrated_brier == pytest.approx(
         integrated_brier_score(y, curves, found.times), rel=1e-12
     )
+
+
+def test_the_influence_of_rows_is_the_derivative_of_concordance():
+    y, weight, risk = random_target(np.random.default_rng(0))
+    weight += 1.0
+    own = y["time"], y["event"] > 0, np.round(risk)
+    found = concordance_influence(*own, weight, y["stratum"])
+    for row in range(0, len(y), 5):
+        step = np.zeros(len(y))
+        step[row] = 1e-5 * weight[row]
+        ends = (concordance(*own, weight + sign * step, y["stratum"]) for sign in (1, -1))
+        assert np.subtract(*ends) / 2e-5 == pytest.approx(found[row], abs=1e-9)
+
+
+def test_aalen_johansen_of_one_cause_is_kaplan_meier_with_the_error_of_greenwood():
+    y, weight, _ = random_target(np.random.default_rng(1))
+    rows = y["entry"], y["time"], y["event"] > 0
+    curve, other = KaplanMeier.of(*rows, weight), np.zeros(len(y), dtype=bool)
+    found = AalenJohansen.of(*rows, other, weight)
+    np.testing.assert_allclose(found.at(curve.times), 1.0 - curve.survival, atol=1e-14)
+    time, is_event = y["time"], y["event"] > 0
+    curve = KaplanMeier.of(None, time, is_event)
+    n = np.array([(time >= t).sum() for t in curve.times])
+    d = np.array([((time == t) & is_event).sum() for t in curve.times])
+    used = n > d
+    greenwood = curve.survival[used] * np.sqrt(np.cumsum(d[used] / (n * (n - d))[used]))
+    known = AalenJohansen.of(None, time, is_event, other).standard_error(curve.times)
+    np.testing.assert_allclose(known[used], greenwood, rtol=1e-12)
+
+
+def test_the_incidence_of_causes_and_its_error_are_those_of_many_samples():
+    _, time, event = competing(200)
+    parts = [AalenJohansen.of(None, time, event == k, (event > 0) & (event != k)) for k in (1, 2)]
+    survival = KaplanMeier.of(None, time, event > 0).at([0.3, 1.0])
+    both = sum(part.at([0.3, 1.0]) for part in parts)
+    np.testing.assert_allclose(both, 1.0 - survival, atol=1e-12)
+    rng, drawn = np.random.default_rng(0), []
+    for _ in range(400):
+        rows = rng.integers(0, 200, 200)
+        t, e = time[rows], event[rows]
+        drawn.append(AalenJohansen.of(None, t, e == 1, e == 2).at([0.3, 1.0]))
+    np.testing.assert_allclose(parts[0].standard_error([0.3, 1.0]), np.std(drawn, axis=0), rtol=0.1)
+
+
+def test_another_event_is_no_event_in_the_brier_score():
+    time, event = np.array([1.0, 2.0, 3.0]), np.array([1, 2, 0])
+    censoring = KaplanMeier.of(None, time, event > 0, censoring=True)
+    rows = brier_rows(
+        censoring, time, event == 1, np.full((3, 1), 0.25), np.array([2.5]), event == 2
+    )
+    np.testing.assert_allclose(rows[:, 0], [0.75**2, 0.25**2, 0.25**2])
+
+
+@pytest.mark.parametrize("loss", ["cox", "cause_specific"])
+def test_scores_of_a_model_have_limits_and_baselines(loss):
+    X, time, event = competing(300) if loss == "cause_specific" else proportional(300)
+    model = GradientBoostingSurvival(loss=loss, n_estimators=30).fit(
+        X[:150], (time[:150], event[:150])
+    )
+    y = time[150:], event[150:]
+    found = scores_of(model, X[150:], y, n_resamples=50)
+    first = found.scores[0]
+    assert first.low < first.value < first.high
+    assert first.baseline == 0.5
+    if loss == "cox":
+        assert first.value == model.score(X[150:], y)
+        quality = survival_quality(model, X[150:], y)
+        own = found["integrated_brier"]
+        assert own.value == pytest.approx(quality.integrated_brier)
+        assert own.baseline == pytest.approx(quality.integrated_brier_baseline)
+    else:
+        assert [s.name for s in found.scores[::3]] == ["c_index_1", "c_index_2"]
+        quality = survival_quality(model, X[150:], y, cause=2)
+        assert quality.c_index == found["c_index_2"].value
+        assert (np.diff(quality.calibration[:, 0]) > 0).all()
+        assert (np.diff(quality.observed, axis=1) >= 0).all()
+        with pytest.raises(InvalidParameterError, match=r"predicts the causes \[1, 2\]; got 3"):
+            survival_quality(model, X[150:], y, cause=3)
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,13 @@ import numpy.typing as npt
 
 from stagewise.cli.errors import InputError
 from stagewise.cli.screen import Screen
-from stagewise.data.survival_target import read_survival
-from stagewise.estimators.bases.model_access import fit_loss, point_predictions, several_scores
+from stagewise.estimators.bases.model_access import point_predictions, several_scores
 from stagewise.inspection import ConfusionMatrix, Predictions, QueryScores, Score, Scores
 from stagewise.inspection.quality.predictions import deviance_power, has_ordered_classes, offsets_of
 from stagewise.inspection.quality.query_scores import is_ranker, read_ranking
+from stagewise.inspection.survival.scores import survival_scores
 from stagewise.losses import Quantiles
 from stagewise.metrics.probabilistic import pinball
-from stagewise.metrics.survival import c_index, uno_c_index
-from stagewise.training.bound_metrics import facts_of
 
 __all__ = ["ScoreTable"]
 
@@ -61,7 +59,8 @@ class ScoreTable:
         if is_ranker(estimator):
             return cls.of_queries(estimator, y, y_pred, target, weight)
         if estimator.model_.task == "survival":
-            return cls(_survival_scores(estimator, y, y_pred, weight), [])
+            own = survival_scores(estimator, features, y, weight, n_resamples=0)
+            return cls(own.scores, [])
         numeric = estimator.model_.task == "regression"
         classes = None if numeric else estimator.classes_
         facts: dict[str, Any] = {
@@ -147,24 +146,3 @@ def _quantile_scores(
         for predicted in (y_pred, np.tile(constant, (len(own), 1)))
     )
     return (Score("pinball", "pinball loss", value, np.nan, np.nan, False, baseline=baseline),)
-
-
-def _survival_scores(
-    estimator: Any,
-    y: npt.NDArray[Any],
-    y_pred: npt.NDArray[np.float64],
-    weight: npt.NDArray[np.float64] | None,
-) -> tuple[Score, ...]:
-    """Return the C-indices of predictions of times."""
-    loss, strata = fit_loss(estimator), estimator.strata_ or None
-    target, _ = read_survival(y, len(y), caller=type(estimator).__name__, strata=strata)
-    facts = facts_of(loss, None)
-    own: dict[str, Any] = {"causes": facts.causes, "earlier": facts.larger_is_earlier}
-    found = []
-    for name, label, of in (
-        ("c_index", "Harrell's C-index", c_index),
-        ("uno_c_index", "Uno's C-index", uno_c_index),
-    ):
-        value = of(target, y_pred, weight, **own)
-        found.append(Score(name, label, value, np.nan, np.nan, True, baseline=0.5))
-    return tuple(found)

@@ -70,7 +70,7 @@ class Scores(Displayed):
 
     Attributes
     ----------
-    task : {"regression", "classification", "ranking"}
+    task : {"regression", "classification", "ranking", "survival"}
         The kind of target.
     n_rows : int
         The number of rows with a positive weight.
@@ -79,7 +79,8 @@ class Scores(Displayed):
     scores : tuple of Score
         Regression: rmse, mae and r2, after the deviance and D² if the loss of the model is
         Poisson, gamma or Tweedie; classification: log_loss, accuracy, auc and brier; rankings:
-        means over queries, see `query_scores`.
+        means over queries, see `query_scores`; survival: c_index, uno_c_index and
+        integrated_brier, of competing risks those of each cause.
     """
 
     task: str
@@ -98,32 +99,51 @@ class Scores(Displayed):
         random_state: int = 0,
     ) -> Scores:
         """Score predictions; the parameters are those of `scores`."""
+        rows = predictions.with_weight()
+        found = metrics_of(rows, metrics)
+        return cls.of_metrics(
+            *(rows.task, found, rows.weight),
+            confidence_level=confidence_level,
+            n_resamples=n_resamples,
+            random_state=random_state,
+        )
+
+    @classmethod
+    def of_metrics(
+        cls,
+        task: str,
+        metrics: Sequence[Metric],
+        weights: Vector,
+        *,
+        confidence_level: float = 0.95,
+        n_resamples: int = 200,
+        random_state: int = 0,
+    ) -> Scores:
+        """Return the values of metrics of rows with positive weights; see `scores`."""
         share = check_argument(
             "confidence_level", Number(0.0, 1.0, open_low=True, open_high=True), confidence_level
         )
         n_draws = check_argument("n_resamples", Number(0, whole=True), n_resamples)
         seed = check_argument("random_state", Number(0, whole=True), random_state)
-        rows = predictions.with_weight()
         # Only ratios of weights matter. Division by a power of two is exact and keeps products
         # of weights finite.
-        weight = np.ldexp(rows.weight, -np.frexp(rows.weight.max())[1])
-        found = metrics_of(rows, metrics)
-        n = len(rows.y)
-        low, high = np.full((2, len(found)), NAN)
+        weight = np.ldexp(weights, -np.frexp(weights.max())[1])
+        n = len(weight)
+        low, high = np.full((2, len(metrics)), NAN)
         if n > 1 and n_draws:
-            work = n * n_draws * max(m.passes for m in found)
+            work = n * n_draws * max(m.passes for m in metrics)
             if work <= MOST_WORK:
-                low, high = _bootstrap(found, weight, share, n_draws, seed)
+                low, high = _bootstrap(metrics, weight, share, n_draws, seed)
             else:
-                low, high = _normal(found, weight, share)
+                low, high = _normal(metrics, weight, share)
         scored = tuple(
             Score(
                 *(m.name, m.label, m.value(weight), a, b, m.larger_is_better, m.reason(n)),
                 baseline=m.baseline(weight),
             )
-            for m, a, b in zip(found, low.tolist(), high.tolist(), strict=True)
+            for m, a, b in zip(metrics, low.tolist(), high.tolist(), strict=True)
         )
-        return cls(rows.task, n, share, scored)
+        return cls(task, n, share, scored)
 
     def __getitem__(self, name: str) -> Score:
         """Return the score of this name."""
@@ -207,7 +227,8 @@ def scores(
     brier         mean of (p - y)²; of more than two classes of Σ_k (p_k - 1[y = k])²
     ============  =====================================================================
 
-    A model of ordered classes also has ranked_probability_score and quadratic_kappa.
+    A model of ordered classes also has ranked_probability_score and quadratic_kappa. A survival
+    model has c_index, uno_c_index and integrated_brier (its baseline is one curve for all rows).
 
     A model with a Poisson, gamma or Tweedie loss also has the mean deviance of that loss, such as
     poisson_deviance, and D² = 1 - deviance / deviance of the mean, such as d2_poisson_deviance.
@@ -273,6 +294,17 @@ def scores(
             n_resamples=n_resamples,
             random_state=random_state,
         ).scores
+    if getattr(getattr(estimator, "model_", None), "task", "") == "survival":
+        from stagewise.inspection.survival.scores import survival_scores
+
+        return survival_scores(
+            *(estimator, X, y, sample_weight),
+            offset=offset,
+            metrics=metrics,
+            confidence_level=confidence_level,
+            n_resamples=n_resamples,
+            random_state=random_state,
+        )
     return Scores.of(
         Predictions.of(estimator, X, y, sample_weight, offset=offset, exposure=exposure),
         metrics=metrics,

@@ -9,23 +9,24 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.axes import LINE, new_axes
-from stagewise.data import check_weight
-from stagewise.data.survival_target import read_survival
 from stagewise.display import Displayed, Summary
 from stagewise.errors import InvalidParameterError
-from stagewise.kaplan_meier import KaplanMeier
-from stagewise.metrics.survival import brier_scores, c_index, time_mean, uno_c_index
+from stagewise.inspection.survival.rows import EventRows, Rows, event_rows, is_survival
+from stagewise.inspection.survival.scores import survival_metrics
+from stagewise.metrics.survival import brier_rows, time_mean
 from stagewise.validation.messages import short_repr
 
-__all__ = ["SurvivalQuality", "survival_quality"]
+__all__ = [
+    "SurvivalQuality",
+    "brier_curves",
+    "median_event_time",
+    "predicted_means",
+    "quality_of_rows",
+    "survival_quality",
+]
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
-
-POINTS = 60
-"""The number of times of the curves."""
-LAST = 0.9
-"""The curves end at this quantile of the times."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,6 +52,9 @@ class SurvivalQuality(Displayed):
         The time of `calibration`.
     calibration : float64 array of shape (n_groups, 2)
         The predicted and the observed survival of each group at that time.
+    cause : int or None
+        The code of the event, of competing risks; None: there is one kind. The curves of a cause
+        are those of its cumulative incidence, not of the survival.
     """
 
     c_index: float
@@ -65,20 +69,27 @@ class SurvivalQuality(Displayed):
     n_rows: npt.NDArray[np.intp]
     time: float
     calibration: Matrix
+    cause: int | None = None
+
+    @property
+    def what(self) -> str:
+        """What the curves are."""
+        return "survival" if self.cause is None else "cumulative incidence"
 
     def _summary(self) -> Summary:
         rows = [
             {"group": i + 1, "rows": int(n), "predicted": float(p), "observed": float(o)}
             for i, (n, (p, o)) in enumerate(zip(self.n_rows, self.calibration, strict=True))
         ]
+        of_cause = "Survival" if self.cause is None else f"Events {self.cause}"
         return Summary(
-            f"Survival of {int(self.n_rows.sum()):,} rows",
+            f"{of_cause} of {int(self.n_rows.sum()):,} rows",
             {
                 "Harrell's C-index": self.c_index,
                 "Uno's C-index": self.uno_c_index,
                 "integrated Brier score": self.integrated_brier,
                 "the same of one curve": self.integrated_brier_baseline,
-                "survival at": self.time,
+                f"{self.what} at": self.time,
             },
             rows,
         )
@@ -92,11 +103,11 @@ class SurvivalQuality(Displayed):
             colour = f"C{number % 10}"
             groups.plot(self.times, predicted, color=colour, lw=1.4)
             groups.step(self.times, observed, color=colour, lw=1.0, ls=":", where="post")
-        groups.set(xlabel="time", ylabel="survival", ylim=(-0.02, 1.02))
+        groups.set(xlabel="time", ylabel=self.what, ylim=(-0.02, 1.02))
         groups.set_title("by group of risk (dotted: observed)")
         calibration.axline((0.0, 0.0), slope=1.0, color=LINE, lw=1)
         calibration.plot(*self.calibration.T, "o-", lw=1.0, ms=4)
-        calibration.set(xlabel="predicted survival", ylabel="observed survival")
+        calibration.set(xlabel=f"predicted {self.what}", ylabel=f"observed {self.what}")
         calibration.set_title(f"at the time {self.time:g}")
         brier.plot(self.times, self.brier, label="model")
         brier.plot(self.times, self.brier_baseline, color=LINE, label="one curve for all rows")
@@ -113,6 +124,7 @@ def survival_quality(
     *,
     time: float | None = None,
     n_groups: int = 4,
+    cause: int | None = None,
     offset: Any = None,
 ) -> SurvivalQuality:
     """Return the quality of a survival model on rows that it was not trained on.
@@ -120,17 +132,21 @@ def survival_quality(
     Parameters
     ----------
     estimator : GradientBoostingSurvival
-        Fitted, with one kind of event ("cox", "aft" or "discrete_time").
+        Fitted.
     X, y, sample_weight
         The rows, their times and events, and their weights.
     time : float or None
         The time of the calibration; None: the median of the times of events.
     n_groups : int
         The number of groups of rows by risk, which have about the same numbers of rows.
+    cause : int or None
+        The code of the event, for a model of competing risks; None: its first one. Curves are then
+        those of the cumulative incidence, and the observed ones are estimates of Aalen and
+        Johansen.
     offset : array-like, number, str or None
         As of `predict`.
     """
-    if not hasattr(estimator, "predict_survival_function"):
+    if not is_survival(estimator):
         raise TypeError(
             f"survival_quality is for GradientBoostingSurvival; got {type(estimator).__name__}."
         )
@@ -138,42 +154,26 @@ def survival_quality(
         raise InvalidParameterError(
             f"n_groups must lie between 1 and 20; got {short_repr(n_groups)}."
         )
-    predicted = estimator.predict(X, offset=offset)
-    if predicted.ndim > 1 or estimator.model_.loss in ("fine_gray", "cause_specific"):
-        raise InvalidParameterError(
-            f"survival_quality needs one kind of event, and the loss is {estimator.model_.loss!r}."
+    rows = _of_cause(event_rows(estimator, X, y, sample_weight, offset=offset), cause)
+    at = median_event_time(rows) if time is None else float(time)
+    return quality_of_rows(rows, n_groups, at)
+
+
+def quality_of_rows(rows: EventRows, n_groups: int, time: float) -> SurvivalQuality:
+    """Return the quality of the predictions of one kind of event; see `survival_quality`."""
+    times, groups = rows.times(), rows.groups(n_groups)
+    brier, baseline = brier_curves(rows, times)
+    both = [
+        _shown(each, rows.cause)
+        for each in (
+            predicted_means(rows, groups, np.append(times, time)),
+            np.stack([rows.observed(group).at(np.append(times, time)) for group in groups]),
         )
-    strata = estimator.strata_
-    target, _ = read_survival(
-        y, len(predicted), caller=type(estimator).__name__, strata=strata or None
-    )
-    weight = check_weight(sample_weight, len(target))
-    earlier = estimator.model_.loss != "aft"
-    own = np.array(strata, dtype=object)[target["stratum"]] if strata else None
-    times = _times(target)
-    at = float(np.median(target["time"][target["event"] > 0])) if time is None else float(time)
-    curves = estimator.predict_survival_function(
-        X, np.append(times, at), stratum=own, offset=offset
-    ).values
-    exits, is_event = target["time"], target["event"] > 0
-    censoring = KaplanMeier.of(None, exits, is_event, weight, censoring=True)
-    whole = KaplanMeier.of(target["entry"], exits, is_event, weight)
-    brier = brier_scores(censoring, exits, is_event, curves[:, :-1], times, weight)
-    one_curve = np.broadcast_to(whole.at(times), (len(exits), len(times)))
-    baseline = brier_scores(censoring, exits, is_event, one_curve, times, weight)
-    risk = predicted if earlier else -predicted
-    groups = _groups(risk, n_groups)
-    means = [np.average(curves[g], axis=0, weights=_part(weight, g)) for g in groups]
-    observed = [
-        KaplanMeier.of(target["entry"][g], exits[g], is_event[g], _part(weight, g)).at(
-            np.append(times, at)
-        )
-        for g in groups
     ]
-    both = np.stack(means), np.stack(observed)
+    harrell, uno = (metric.value(rows.weight) for metric in survival_metrics((rows,))[:2])
     return SurvivalQuality(
-        c_index(target, predicted, weight, earlier=earlier),
-        uno_c_index(target, predicted, weight, earlier=earlier),
+        harrell,
+        uno,
         time_mean(brier, times),
         time_mean(baseline, times),
         times,
@@ -181,26 +181,59 @@ def survival_quality(
         baseline,
         both[0][:, :-1],
         both[1][:, :-1],
-        np.array([len(g) for g in groups]),
-        at,
+        np.array([len(group) for group in groups]),
+        time,
         np.column_stack([own[:, -1] for own in both]),
+        rows.cause,
     )
 
 
-def _part(weight: Vector | None, rows: npt.NDArray[np.intp]) -> Vector | None:
-    return None if weight is None else weight[rows]
+def brier_curves(rows: EventRows, times: Vector) -> tuple[Vector, Vector]:
+    """Return the Brier scores of the model and of one curve for all rows, at each time."""
+    censoring, constant = rows.censoring, rows.observed().at(times)
+    found = np.zeros((2, len(times)))
+    for part in rows.blocks():
+        own = rows.time[part], rows.is_event[part]
+        predicted = rows.probability(times, part)
+        for place, each in enumerate((predicted, np.broadcast_to(constant, predicted.shape))):
+            errors = brier_rows(censoring, *own, each, times, rows.is_other[part])
+            found[place] += rows.weight[part] @ errors
+    found /= rows.weight.sum()
+    return found[0], found[1]
 
 
-def _times(target: npt.NDArray[Any]) -> Vector:
-    """Return the times of curves: until a quantile of the times."""
-    is_event = target["event"] > 0
-    if not is_event.any():
-        raise ValueError("No row has an event, so there is nothing to compare curves with.")
-    last = max(float(np.quantile(target["time"], LAST)), float(target["time"][is_event].min()))
-    return np.linspace(0.0, last, POINTS + 1)[1:]
+def predicted_means(rows: EventRows, groups: list[Rows], times: Vector) -> Matrix:
+    """Return the mean predicted probability of an event until each time, for groups of rows."""
+    member: Rows = np.full(len(rows), len(groups), dtype=np.intp)
+    for number, group in enumerate(groups):
+        member[group] = number
+    sums = np.zeros((len(groups) + 1, len(times)))
+    for part in rows.blocks():
+        np.add.at(sums, member[part], rows.weight[part][:, None] * rows.probability(times, part))
+    size = [rows.weight[group].sum() for group in groups]
+    return np.asarray(sums[:-1] / np.array(size)[:, None])
 
 
-def _groups(risk: Vector, n_groups: int) -> list[npt.NDArray[np.intp]]:
-    """Return the rows of each group of risk, from the lowest to the highest."""
-    order = np.argsort(risk, kind="stable")
-    return [part for part in np.array_split(order, min(n_groups, len(order))) if len(part)]
+def median_event_time(rows: EventRows) -> float:
+    """Return the median of the times of events, or raise ValueError if there are none."""
+    rows.times()
+    return float(np.median(rows.time[rows.is_event]))
+
+
+def _shown(probability: Matrix, cause: int | None) -> Matrix:
+    """Return probabilities of an event as survival, or of one cause as they are."""
+    return probability if cause is not None else 1.0 - probability
+
+
+def _of_cause(each: tuple[EventRows, ...], cause: int | None) -> EventRows:
+    """Return the rows of a cause; None: of the first one."""
+    known = [rows.cause for rows in each]
+    if cause is None:
+        return each[0]
+    if cause not in known:
+        what = "has one kind of event" if known == [None] else f"predicts the causes {known}"
+        raise InvalidParameterError(
+            f"cause must be a cause that the model predicts, and it {what}; got "
+            f"{short_repr(cause)}."
+        )
+    return each[known.index(cause)]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from stagewise.kaplan_meier import KaplanMeier
 from stagewise.metrics.ranking import roc_auc
 
-__all__ = ["brier_scores", "dynamic_auc", "time_mean"]
+__all__ = ["brier_rows", "brier_scores", "dynamic_auc", "time_mean"]
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -46,14 +46,38 @@ def brier_scores(
     weight : float64 array or None
         The weights of the rows.
     """
-    at_own = censoring.at(time)
-    at_own = np.where(at_own > 0.0, at_own, np.inf)
-    at_times = censoring.at(times)
-    at_times = np.where(at_times > 0.0, at_times, np.inf)
-    had = (time[:, None] <= times) & is_event[:, None]
-    rows = np.where(had, survival**2 / at_own[:, None], 0.0)
-    rows += np.where(time[:, None] > times, (1.0 - survival) ** 2 / at_times, 0.0)
+    rows = brier_rows(censoring, time, is_event, 1.0 - survival, times)
     return np.asarray(np.average(rows, axis=0, weights=weight))
+
+
+def brier_rows(
+    censoring: KaplanMeier,
+    time: npt.NDArray[Any],
+    is_event: npt.NDArray[np.bool_],
+    probability: Matrix,
+    times: Vector,
+    is_other: npt.NDArray[np.bool_] | None = None,
+) -> Matrix:
+    """Return the weighted squared errors of rows at each time, whose means are Brier scores.
+
+    Parameters
+    ----------
+    censoring, time, is_event, times
+        As of `brier_scores`.
+    probability : float64 array of shape (n_rows, n_times)
+        The predicted probability of an event until each time.
+    is_other : bool array or None
+        Whether rows have an event of another cause, which is counted as no event; None: none has.
+    """
+    at_own, at_times = censoring.at(time), censoring.at(times)
+    at_own = np.where(at_own > 0.0, at_own, np.inf)[:, None]
+    at_times = np.where(at_times > 0.0, at_times, np.inf)
+    until = time[:, None] <= times
+    rows = np.where(until & is_event[:, None], (1.0 - probability) ** 2 / at_own, 0.0)
+    rows += np.where(until, 0.0, probability**2 / at_times)
+    if is_other is not None:
+        rows += np.where(until & is_other[:, None], probability**2 / at_own, 0.0)
+    return np.asarray(rows)
 
 
 def dynamic_auc(

@@ -8,14 +8,16 @@ so the pairs are counted digit by digit, each by one pass over the rows sorted b
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from stagewise.kaplan_meier import KaplanMeier
 
-__all__ = ["concordance", "uno_weights"]
+__all__ = ["concordance", "concordance_influence", "uno_weights"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -45,6 +47,50 @@ def concordance(
     event_weight : float64 array or None
         A further weight of each row with an event, as of `uno_weights`.
     """
+    below = tied = total = 0.0
+    for digit in _digits(time, is_event, risk, weight, stratum, event_weight):
+        others = digit.sums(digit.late)
+        found = [float((digit.early * each).sum()) for each in others]
+        below, tied, total = below + found[0], tied + found[1], total + found[2]
+    return (below + 0.5 * tied) / total if total > 0.0 else float("nan")
+
+
+def concordance_influence(
+    time: npt.NDArray[Any],
+    is_event: npt.NDArray[np.bool_],
+    risk: Vector,
+    weight: Vector | None = None,
+    stratum: npt.NDArray[Any] | None = None,
+    event_weight: Vector | None = None,
+) -> Vector:
+    """Return w_i · ∂C/∂w_i of each row; the arguments are as of `concordance`.
+
+    It is (a_i - C b_i) / B, with the weight a_i of the pairs of row i in the right order (ties
+    count half), the weight b_i of all its pairs, and the weight B of all pairs.
+    """
+    right, whole = np.zeros(len(time)), np.zeros(len(time))
+    for digit in _digits(time, is_event, risk, weight, stratum, event_weight):
+        below, tied, total = digit.sums(digit.late)
+        right[digit.rows] += digit.early * (below + 0.5 * tied)
+        whole[digit.rows] += digit.early * total
+        below, tied, total = digit.sums(digit.early)
+        right[digit.rows] += digit.late * (total - below - 0.5 * tied)
+        whole[digit.rows] += digit.late * total
+    every = whole.sum()  # each pair is counted at both of its rows
+    if not every > 0.0:
+        return np.full(len(time), np.nan)
+    return np.asarray(2.0 * (right - whole * (right.sum() / every)) / every)
+
+
+def _digits(
+    time: npt.NDArray[Any],
+    is_event: npt.NDArray[np.bool_],
+    risk: Vector,
+    weight: Vector | None,
+    stratum: npt.NDArray[Any] | None,
+    event_weight: Vector | None,
+) -> Iterator[_Digit]:
+    """Yield the pairs of each binary digit of the ranks of times."""
     own = np.ones(len(time)) if weight is None else weight
     event_own = own * is_event
     if event_weight is not None:
@@ -58,51 +104,65 @@ def concordance(
     if stratum is not None:
         _, group = np.unique(stratum, return_inverse=True)
     n_digits = int(rank.max(initial=0)).bit_length()
-    below = tied = total = 0.0
     order = np.argsort(risks, kind="stable")
     for digit in range(n_digits):
         prefix = (group << (n_digits - digit)) + (rank >> (digit + 1))
-        own_order = order[np.argsort(prefix[order], kind="stable")]
-        found = _pairs_of_digit(
-            prefix[own_order],
-            risks[own_order],
-            np.where((rank[own_order] >> digit) & 1, 0.0, event_own[own_order]),
-            np.where((rank[own_order] >> digit) & 1, own[own_order], 0.0),
-        )
-        below, tied, total = below + found[0], tied + found[1], total + found[2]
-    return (below + 0.5 * tied) / total if total > 0.0 else float("nan")
+        rows = order[np.argsort(prefix[order], kind="stable")]
+        is_late = ((rank[rows] >> digit) & 1).astype(bool)
+        early, late = np.where(is_late, 0.0, event_own[rows]), np.where(is_late, own[rows], 0.0)
+        yield _Digit.of(rows, prefix[rows], risks[rows], early, late)
 
 
-def _pairs_of_digit(
-    prefix: npt.NDArray[np.int64],
-    risk: npt.NDArray[np.int64],
-    early: Vector,
-    late: Vector,
-) -> tuple[float, float, float]:
-    """Return the weights of pairs of an early event and a later row of the same prefix.
+@dataclass(frozen=True, eq=False)
+class _Digit:
+    """The pairs of an early event and a later row whose ranks first differ in one binary digit.
 
-    Rows are sorted by prefix and risk.
-
-    Returns
-    -------
-    concordant, tied, all : float
-        Pairs in which the later row has the smaller risk, pairs of equal risks, and all pairs.
+    Attributes
+    ----------
+    rows : intp array
+        The rows, sorted by the digits before (their prefix), and by risk.
+    early, late : float64 arrays
+        The weights of these rows in pairs: as the early event, and as the later row.
+    groups, ties : intp arrays
+        The first row of each prefix, and of each risk in a prefix.
     """
-    changes = prefix[1:] != prefix[:-1]
-    starts = np.concatenate([[0], np.flatnonzero(changes) + 1])
-    ties = np.concatenate([[0], np.flatnonzero(changes | (risk[1:] != risk[:-1])) + 1])
-    lengths = np.diff(np.append(ties, len(risk)))
-    sums = np.concatenate([[0.0], np.cumsum(late)])
-    before = np.repeat(sums[ties], lengths)
-    through = np.repeat(sums[np.append(ties[1:], len(risk))], lengths)
-    group_lengths = np.diff(np.append(starts, len(risk)))
-    base = np.repeat(sums[starts], group_lengths)
-    end = np.repeat(sums[np.append(starts[1:], len(risk))], group_lengths)
-    return (
-        float((early * (before - base)).sum()),
-        float((early * (through - before)).sum()),
-        float((early * (end - base)).sum()),
-    )
+
+    rows: npt.NDArray[np.intp]
+    early: Vector
+    late: Vector
+    groups: npt.NDArray[np.intp]
+    ties: npt.NDArray[np.intp]
+
+    @classmethod
+    def of(
+        cls,
+        rows: npt.NDArray[np.intp],
+        prefix: npt.NDArray[np.int64],
+        risk: npt.NDArray[np.int64],
+        early: Vector,
+        late: Vector,
+    ) -> Self:
+        changes = prefix[1:] != prefix[:-1]
+        groups = np.concatenate([[0], np.flatnonzero(changes) + 1])
+        ties = np.concatenate([[0], np.flatnonzero(changes | (risk[1:] != risk[:-1])) + 1])
+        return cls(rows, early, late, groups, ties)
+
+    def sums(self, values: Vector) -> tuple[Vector, Vector, Vector]:
+        """Return for each row the sum of values of smaller risk, of equal risk, and of all.
+
+        The sums are over the rows of its prefix.
+        """
+        n = len(self.rows)
+        cumulated = np.concatenate([[0.0], np.cumsum(values)])
+
+        def ends(starts: npt.NDArray[np.intp]) -> tuple[Vector, Vector]:
+            last = np.append(starts[1:], n)
+            return np.repeat(cumulated[starts], last - starts), np.repeat(
+                cumulated[last], last - starts
+            )
+
+        (base, end), (before, through) = ends(self.groups), ends(self.ties)
+        return before - base, through - before, end - base
 
 
 def uno_weights(

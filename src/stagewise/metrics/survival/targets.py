@@ -10,12 +10,12 @@ import numpy.typing as npt
 from stagewise.kaplan_meier import KaplanMeier
 from stagewise.metrics.survival.concordance import concordance, uno_weights
 
-__all__ = ["c_index", "uno_c_index"]
+__all__ = ["c_index", "exit_times", "uno_c_index"]
 
 Vector = npt.NDArray[np.float64]
 
 
-def _exit_times(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+def exit_times(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
     """Return times and events; an event in an interval is at its end, or in its middle."""
     is_event = y["event"] > 0
     inside = is_event & (y["upper"] > y["time"])
@@ -31,7 +31,7 @@ def _of_causes(
     of: Any,
 ) -> float:
     """Return the mean of a concordance over causes; other events never have the event."""
-    time, is_event = _exit_times(y)
+    time, is_event = exit_times(y)
     stratum = y["stratum"] if (y["stratum"] != y["stratum"][:1]).any() else None
     risk = predicted if earlier else -predicted
     risk = risk[:, 0] if risk.ndim > 1 and risk.shape[1] == 1 else risk
@@ -85,7 +85,7 @@ def uno_c_index(
     earlier: bool = True,
 ) -> float:
     """Return Uno's C-index, with the censoring of the same rows; see `c_index`."""
-    times, events = _exit_times(y)
+    times, events = exit_times(y)
     censoring = KaplanMeier.of(None, times, events, weight, censoring=True)
     # After the last censored row nothing is known, and G is 0.
     last = float(np.max(times[censoring.at(times) > 0.0], initial=0.0))
