@@ -11,8 +11,16 @@ namespace {
 
 constexpr size_t kBlock = 64;              // rows that walk together
 constexpr size_t kWalkBytes = 256u << 10;  // of rows that see a tree while it is in the cache
+constexpr size_t kWalkedRows = 512;        // whose walks take as long as making a QuickScorer
 
 }  // namespace
+
+// The nodes of a tree, breadth first, so that children are next to each other. One for all trees:
+// its memory is reused.
+struct Forest::Order {
+  std::vector<int32_t> nodes;
+  std::vector<uint8_t> reached;
+};
 
 Forest::Forest(const FlatTrees& trees, size_t features, size_t outputs,
                std::shared_ptr<const LinearLeaves> linear_leaves)
@@ -44,44 +52,43 @@ Forest::Forest(const FlatTrees& trees, size_t features, size_t outputs,
   nodes_.reserve(nodes);
   values_.reserve(nodes * width_);
   original_.reserve(nodes);
+  Order order;
   for (size_t t = 0; t + 1 < trees.start.size(); ++t) {
     check_interrupt();
-    add_tree(trees, t);
+    add_tree(trees, t, order);
   }
-  FlatTrees with_lines = trees;
-  with_lines.linear_leaves = linear_leaves_.get();
-  masks_ = QuickScorer::make(with_lines, features, outputs);
 }
 
-void Forest::add_tree(const FlatTrees& trees, size_t t) {
+void Forest::add_tree(const FlatTrees& trees, size_t t, Order& order) {
   const uint64_t start = trees.start[t], end = trees.start[t + 1];
   if (start >= end || end > trees.feature.size())
     throw std::invalid_argument("a tree has no nodes or starts out of order");
-  const auto size = static_cast<int64_t>(end - start);
+  const auto size = static_cast<int32_t>(end - start);
   const size_t first = nodes_.size();
-  std::vector<int64_t> order = {0};  // breadth first: children land next to each other
-  std::vector<uint8_t> reached(static_cast<size_t>(size), 0);
-  for (size_t i = 0; i < order.size(); ++i) {
-    const int64_t node = order[i];
+  order.nodes.assign(1, 0);
+  order.reached.assign(static_cast<size_t>(size), 0);
+  const auto reach = [&](int32_t node, int32_t parent) {
+    if (node <= parent || node >= size || order.reached[static_cast<size_t>(node)]++ != 0)
+      throw std::invalid_argument("a node's feature or child is out of range");
+    order.nodes.push_back(node);
+  };
+  for (size_t i = 0; i < order.nodes.size(); ++i) {
+    const int32_t node = order.nodes[i];
     const size_t at = start + static_cast<size_t>(node);
     const int32_t feature = trees.feature[at];
-    for (size_t k = 0; k < width_; ++k) values_.push_back(trees.value[at * width_ + k]);
-    original_.push_back(static_cast<int32_t>(node));
+    original_.push_back(node);
     if (linear_leaves_ != nullptr) model_of_.push_back(feature < 0 ? linear_leaves_->of(at) : -1);
     if (feature < 0) {
       nodes_.push_back(
           {{std::numeric_limits<double>::quiet_NaN()}, 0, static_cast<uint32_t>(nodes_.size())});
       continue;
     }
-    const int64_t left = trees.left[at], right = trees.right[at];
-    if (static_cast<size_t>(feature) >= features_ || left <= node || right <= node ||
-        left >= size || right >= size || left == right ||
-        reached[static_cast<size_t>(left)]++ != 0 || reached[static_cast<size_t>(right)]++ != 0)
+    if (static_cast<size_t>(feature) >= features_)
       throw std::invalid_argument("a node's feature or child is out of range");
     Node split{
         {trees.threshold[at]},
         static_cast<uint32_t>(feature) | (trees.missing_left[at] != 0 ? 0 : kMissingRightBit),
-        static_cast<uint32_t>(first + order.size())};
+        static_cast<uint32_t>(first + order.nodes.size())};
     if (trees.categorical(static_cast<size_t>(feature))) {
       const int64_t set = trees.set_start[at];
       if (set < 0 || static_cast<size_t>(set) +
@@ -92,12 +99,54 @@ void Forest::add_tree(const FlatTrees& trees, size_t t) {
       split.feature |= kCategoryBit;
     }
     nodes_.push_back(split);
-    order.push_back(left);
-    order.push_back(right);
+    reach(trees.left[at], node);
+    reach(trees.right[at], node);
   }
-  if (order.size() != static_cast<size_t>(size))
+  if (order.nodes.size() != static_cast<size_t>(size))
     throw std::invalid_argument("a tree has nodes that no split leads to");
+  for (const int32_t node : order.nodes) {
+    const auto value =
+        trees.value.begin() + static_cast<ptrdiff_t>((start + static_cast<size_t>(node)) * width_);
+    values_.insert(values_.end(), value, value + static_cast<ptrdiff_t>(width_));
+  }
   roots_.push_back(static_cast<uint32_t>(first));
+}
+
+// From the flat arrays of the trees, which are restored for it.
+std::optional<QuickScorer> Forest::make_scorer() const {
+  const size_t n = nodes_.size();
+  std::vector<uint64_t> start(roots_.begin(), roots_.end());
+  start.push_back(n);
+  std::vector<int32_t> feature(n, -1), left(n, -1), right(n, -1);
+  std::vector<double> threshold(n), value(values_.size());
+  std::vector<uint8_t> missing_left(n);
+  std::vector<int64_t> set_start(n_categories_.empty() ? 0 : n, -1);
+  for (size_t t = 0; t < roots_.size(); ++t)
+    for (size_t i = start[t]; i < start[t + 1]; ++i) {
+      const Node& node = nodes_[i];
+      const size_t at = start[t] + static_cast<size_t>(original_[i]);
+      std::copy_n(values_.data() + i * width_, width_, value.data() + at * width_);
+      if (node.child == i) continue;  // a leaf
+      feature[at] = static_cast<int32_t>(node.feature & kFeatureBits);
+      left[at] = original_[node.child];
+      right[at] = original_[node.child + 1];
+      missing_left[at] = (node.feature & kMissingRightBit) == 0;
+      if ((node.feature & kCategoryBit) != 0) {
+        set_start[at] = static_cast<int64_t>(node.set);
+      } else {
+        threshold[at] = node.threshold;
+      }
+    }
+  return QuickScorer::make({start, feature, threshold, missing_left, left, right, value, width_,
+                            set_start, sets_, n_categories_, linear_leaves_.get()},
+                           features_, outputs_);
+}
+
+// Null: the trees are too large, or walks are faster than making it.
+const QuickScorer* Forest::scorer_for(size_t rows) const {
+  if (scored_.fetch_add(rows, std::memory_order_relaxed) + rows <= kWalkedRows) return nullptr;
+  std::call_once(scorer_made_, [&] { scorer_ = make_scorer(); });
+  return scorer_ ? &*scorer_ : nullptr;
 }
 
 bool Forest::goes_right(const Node& node, double x) const {
@@ -198,7 +247,8 @@ void Forest::walk_rows(Workers& workers, const Columns& table, size_t first, siz
 
 void Forest::add_scores(Workers& workers, const Kernels& kernels, const Columns& table,
                         size_t first, size_t last, double* out) const {
-  if (!masks_)
+  const QuickScorer* const scorer = scorer_for(table.rows);
+  if (scorer == nullptr)
     return walk_rows(workers, table, first, last,
                      [&](size_t t, size_t row, const double* values, uint32_t node) {
                        add_value(t, node, values, out + row * outputs_);
@@ -206,7 +256,7 @@ void Forest::add_scores(Workers& workers, const Kernels& kernels, const Columns&
   constexpr size_t kRows = kScoredRows;
   workers.run((table.rows + kRows - 1) / kRows, [&](size_t chunk, int) {
     const size_t begin = chunk * kRows, n = std::min(kRows, table.rows - begin);
-    masks_->add(kernels, table, begin, n, first, last, out + begin * outputs_);
+    scorer->add(kernels, table, begin, n, first, last, out + begin * outputs_);
   });
 }
 
@@ -230,14 +280,15 @@ void Forest::spread_rows(Workers& workers, const SparseTable& table, Body&& body
 
 void Forest::add_scores(Workers& workers, const Kernels& kernels, const SparseTable& table,
                         size_t first, size_t last, double* out) const {
-  if (!masks_ || masks_->has_sets() || linear_leaves_ != nullptr)
+  const QuickScorer* const scorer = linear_leaves_ == nullptr ? scorer_for(table.rows()) : nullptr;
+  if (scorer == nullptr || scorer->has_sets())
     return spread_rows(workers, table, [&](size_t row, const double* values) {
       add_row(values, first, last, out + row * outputs_);
     });
   constexpr size_t kRows = kScoredRows;
   workers.run((table.rows() + kRows - 1) / kRows, [&](size_t chunk, int) {
     const size_t begin = chunk * kRows, n = std::min(kRows, table.rows() - begin);
-    masks_->add(kernels, table, begin, n, first, last, out + begin * outputs_);
+    scorer->add(kernels, table, begin, n, first, last, out + begin * outputs_);
   });
 }
 

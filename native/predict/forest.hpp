@@ -1,10 +1,12 @@
 // Prediction with many trees. Nodes have 16 bytes and siblings are adjacent, so a step is one load
 // and one comparison; a leaf points to itself, so a block of rows can go down in lockstep. If trees
-// are small enough, many rows are scored by QuickScorer instead. Immutable after construction: any
-// number of threads may predict at once.
+// are small enough, many rows are scored by QuickScorer instead, which is made when enough rows
+// have been scored. Any number of threads may predict at once.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 
 #include "core/threads.hpp"
 #include "predict/quick_scorer.hpp"
@@ -46,7 +48,10 @@ class Forest {
   static constexpr uint32_t kMissingRightBit = 0x80000000u, kCategoryBit = 0x40000000u;
   static constexpr uint32_t kFeatureBits = kCategoryBit - 1;
 
-  void add_tree(const FlatTrees& trees, size_t t);
+  struct Order;
+  void add_tree(const FlatTrees& trees, size_t t, Order& order);
+  const QuickScorer* scorer_for(size_t rows) const;
+  std::optional<QuickScorer> make_scorer() const;
   void add_value(size_t tree, size_t node, const double* row, double* out) const;
   template <class Arrived>
   void walk_rows(Workers& workers, const Columns& table, size_t first, size_t last,
@@ -75,8 +80,10 @@ class Forest {
   std::vector<int32_t> original_;  // node number in its tree
   std::vector<uint32_t> roots_;
   std::vector<uint64_t> sets_;
-  std::vector<uint32_t> n_categories_;  // per feature; empty: all are numbers
-  std::optional<QuickScorer> masks_;
+  std::vector<uint32_t> n_categories_;      // per feature; empty: all are numbers
+  mutable std::atomic<size_t> scored_ = 0;  // rows so far
+  mutable std::once_flag scorer_made_;
+  mutable std::optional<QuickScorer> scorer_;
 };
 
 }  // namespace stagewise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -92,6 +93,10 @@ def test_a_forest_equals_plain_traversal(
     scores = start.copy()
     forest.add_scores(workers, Columns(X), 0, len(trees), scores)
     np.testing.assert_array_equal(scores.reshape(n, outputs), expected)
+    walked = start.copy()
+    new = forest_of(trees, features, outputs, scored=0)
+    new.add_scores(workers, Columns(X), 0, len(trees), walked)
+    np.testing.assert_array_equal(walked, scores)
     few = start.copy()
     forest.add_rows(np.ascontiguousarray(X, dtype=np.float64), 0, len(trees), few)
     np.testing.assert_array_equal(few, scores)
@@ -125,6 +130,22 @@ def test_symmetric_trees_equal_plain_traversal(seed, n, depth, whole, categories
     forest.add_scores(Workers(1, isa), Columns(X), 0, len(trees), scores)
     expected = plain(trees, X, start, outputs, categories)
     np.testing.assert_array_equal(scores.reshape(n, outputs), expected)
+
+
+def test_threads_that_score_at_once_share_the_tables_of_a_new_forest() -> None:
+    rng = np.random.default_rng(0)
+    X = odd_table(rng, 2000, 3)
+    trees = [with_thresholds(random_tree(rng, 3, 20), X, rng) for _ in range(30)]
+    forest = forest_of(trees, 3, scored=0)
+
+    def score(_: int) -> Vector:
+        scores = np.zeros(len(X))
+        forest.add_scores(Workers(1), Columns(X), 0, len(trees), scores)
+        return scores
+
+    with ThreadPoolExecutor(4) as pool:
+        for scores in pool.map(score, range(8)):
+            np.testing.assert_array_equal(scores, plain(trees, X, np.zeros(len(X)))[:, 0])
 
 
 @pytest.mark.parametrize("distinct", [1, 253, 254, 255, 256, 600])

@@ -163,9 +163,14 @@ def forest_of(
     n_outputs: int = 1,
     n_categories: Sequence[int] = (),
     outputs_per_tree: int = 1,
+    scored: int = 513,
 ) -> Forest:
+    """Return a forest that has scored so many rows: after 512, it does not walk small trees."""
     base = np.zeros(n_outputs)
-    return Ensemble(n_features, base, list(trees), n_categories, outputs_per_tree).forest
+    forest = Ensemble(n_features, base, list(trees), n_categories, outputs_per_tree).forest
+    columns, scores = Columns(np.zeros((scored, n_features))), np.zeros(scored * n_outputs)
+    forest.add_scores(Workers(1), columns, 0, 0, scores)
+    return forest
 
 
 def same_trees(a: Tree, b: Tree) -> bool:

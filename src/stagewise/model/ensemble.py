@@ -47,6 +47,7 @@ class Ensemble:
     trees: list[Tree] = field(default_factory=list)
     n_categories: Sequence[int] = ()
     outputs_per_tree: int = 1
+    _flat: Mapping[str, npt.NDArray[Any]] | None = field(default=None, init=False, repr=False)
     _forest: Forest | None = field(default=None, init=False, repr=False)
 
     @property
@@ -74,20 +75,24 @@ class Ensemble:
         """The trees, round by round."""
         return self.trees
 
+    def _forget(self) -> None:
+        """Remove what was computed from the trees, which have changed."""
+        self._flat = self._forest = None
+
     def set_terms(self, terms: Iterable[Tree]) -> None:
         """Replace all trees."""
         self.trees[:] = terms
-        self._forest = None
+        self._forget()
 
     def append(self, tree: Tree) -> None:
         """Add the next tree."""
         self.trees.append(tree)
-        self._forest = None
+        self._forget()
 
     def truncate(self, rounds: int) -> None:
         """Remove all rounds after the first `rounds`."""
         del self.trees[rounds * self.trees_per_round :]
-        self._forest = None
+        self._forget()
 
     def select_rounds(self, rounds: Iterable[int]) -> Ensemble:
         """Return an ensemble of the trees of some rounds, with base scores 0."""
@@ -98,7 +103,7 @@ class Ensemble:
         """Replace the trees of some rounds by those of `part`."""
         for place, m in enumerate(rounds):
             self.trees[self._places(m)] = part.trees[self._places(place)]
-        self._forest = None
+        self._forget()
 
     def _places(self, m: int) -> slice:
         return slice(m * self.trees_per_round, (m + 1) * self.trees_per_round)
@@ -231,6 +236,8 @@ class Ensemble:
             `CategorySets`. If there are linear leaves, also the concatenated `LinearLeaves`:
             ``line_node``, numbered through all trees, and so on.
         """
+        if self._flat is not None:
+            return dict(self._flat)
         start = np.zeros(len(self.trees) + 1, dtype=np.uint64)
         np.cumsum([len(tree.feature) for tree in self.trees], out=start[1:], dtype=np.uint64)
         flat: dict[str, npt.NDArray[Any]] = {"tree_start": start}
@@ -304,7 +311,10 @@ class Ensemble:
             for (first, last), own, leaves in zip(bounds, sets, lines, strict=True)
         ]
         value = flat["value"]
-        return cls(n_features, base, trees, n_categories, 1 if value.ndim == 1 else value.shape[1])
+        width = 1 if value.ndim == 1 else value.shape[1]
+        ensemble = cls(n_features, base, trees, n_categories, width)
+        ensemble._flat = flat
+        return ensemble
 
 
 def _cut_sets(
