@@ -9,6 +9,8 @@ NATIVE = Path(__file__).parents[1] / "native"
 LAYERS = [
     {"core"},
     {"kernels/api", "encoding"},
+    {"kernels/elementary"},
+    {"kernels/distributions"},
     {"kernels"},
     {"binning", "gradients"},
     {"grow/nodes"},

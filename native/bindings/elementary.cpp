@@ -1,4 +1,4 @@
-// exp and log with the same bits on every machine.
+// exp, log and related functions with the same bits on every machine.
 #include "bindings/bindings.hpp"
 
 namespace stagewise {
@@ -20,18 +20,21 @@ Out<double> apply(const Engine* engine, const In<double>& x,
 }  // namespace
 
 void bind_elementary(nb::module_& m) {
-  m.def(
-      "exp",
-      [](const In<double>& x, const Engine* workers) {
-        return apply(workers, x, &ElementaryKernels::exp);
-      },
-      "x"_a.noconvert(), "workers"_a.none() = nb::none());
-  m.def(
-      "log",
-      [](const In<double>& x, const Engine* workers) {
-        return apply(workers, x, &ElementaryKernels::log);
-      },
-      "x"_a.noconvert(), "workers"_a.none() = nb::none());
+  const auto def = [&](const char* name,
+                       void (*ElementaryKernels::*function)(const double*, size_t, double*)) {
+    m.def(
+        name,
+        [=](const In<double>& x, const Engine* workers) { return apply(workers, x, function); },
+        "x"_a.noconvert(), "workers"_a.none() = nb::none());
+  };
+  def("exp", &ElementaryKernels::exp);
+  def("log", &ElementaryKernels::log);
+  def("expm1", &ElementaryKernels::expm1);
+  def("log1p", &ElementaryKernels::log1p);
+  def("log_gamma", &ElementaryKernels::log_gamma);
+  def("digamma", &ElementaryKernels::digamma);
+  def("trigamma", &ElementaryKernels::trigamma);
+  def("scaled_erfc", &ElementaryKernels::scaled_erfc);
 }
 
 }  // namespace stagewise

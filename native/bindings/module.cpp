@@ -23,6 +23,7 @@ NB_MODULE(_native, m) {
   bind_elementary(m);
   bind_losses(m);
   bind_query_loss(m);
+  bind_distributions(m);
   bind_sampling(m);
   bind_grown_tree(m);
   bind_grower(m);

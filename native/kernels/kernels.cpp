@@ -6,7 +6,9 @@
 #include "kernels/binning.hpp"
 #include "kernels/class_split_scan.hpp"
 #include "kernels/cross_products.hpp"
-#include "kernels/elementary.hpp"
+#include "kernels/distributions/distributions.hpp"
+#include "kernels/elementary/exp_log.hpp"
+#include "kernels/elementary/gamma.hpp"
 #include "kernels/formula.hpp"
 #include "kernels/histogram.hpp"
 #include "kernels/losses.hpp"
@@ -101,6 +103,17 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
     ElementaryKernels{
         .exp = exp_doubles,
         .log = log_doubles,
+        .expm1 = expm1_doubles,
+        .log1p = log1p_doubles,
+        .log_gamma = log_gamma_doubles,
+        .digamma = digamma_doubles,
+        .trigamma = trigamma_doubles,
+        .scaled_erfc = scaled_erfc_doubles,
+    },
+    DistributionKernels{
+        .distribution_losses = distribution_losses,
+        .distribution_steps = distribution_steps,
+        .distribution_information = distribution_information,
     },
     STAGEWISE_TEXT(STAGEWISE_ISA),
 };

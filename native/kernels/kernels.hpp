@@ -10,6 +10,7 @@
 
 #include "kernels/api/binning.hpp"
 #include "kernels/api/cross_products.hpp"
+#include "kernels/api/distributions.hpp"
 #include "kernels/api/elementary.hpp"
 #include "kernels/api/histograms.hpp"
 #include "kernels/api/losses.hpp"
@@ -32,7 +33,8 @@ struct Kernels : LossKernels,
                  ShapKernels,
                  CrossProductKernels,
                  BinningKernels,
-                 ElementaryKernels {
+                 ElementaryKernels,
+                 DistributionKernels {
   const char* name;  // of the instruction set
 };
 

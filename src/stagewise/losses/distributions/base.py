@@ -6,6 +6,9 @@ the direction of steepest ascent in the space of distributions. A tree of one sc
 entry k with the weights h_k = 1 / (I⁻¹)_kk, the information about this parameter when the others
 are unknown. So the value of a leaf, a weighted mean, is a step of Fisher's scoring for its rows.
 Where I is diagonal, the gradients of the tree are those of the loss, and h the information.
+
+Values, gradients and information are computed by native kernels (native/kernels/distributions), a
+class for each family; their slow reference is tests/reference/distributions.py.
 """
 
 from __future__ import annotations
@@ -15,33 +18,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Workers
+from stagewise._native import DistributionRule, Gradients, Workers
 from stagewise.distributions import Distribution
-from stagewise.exact_sums import mean_rows
-from stagewise.losses.base import BoundLoss, LateBoundLoss, Loss, Matrix, Vector
+from stagewise.exact_sums import mean_rows, sum_rows
+from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
 from stagewise.validation.messages import short_repr
 
-__all__ = ["DistributionLoss", "Information", "diagonal"]
+__all__ = ["DistributionLoss", "Information"]
 
 Information = npt.NDArray[np.float64]
 """Fisher information matrices of rows, shape (n_rows, n_outputs, n_outputs)."""
 
-LEAST_INFORMATION = 1e-9
-"""The smallest h of a row, relative to the mean; far from data, information can vanish."""
-LEAST_RATIO, LARGEST_RATIO = 1e-12, 50.0
-"""The bounds of |I⁻¹ g| of a row: targets may be very unlikely; smaller numbers are 0."""
-LARGEST_COUPLED = LARGEST_RATIO
-"""Beyond this |I⁻¹ g|, the scores of a row move as if the others were known."""
 MOST_ITERATIONS = 200
-
-
-def diagonal(*columns: npt.ArrayLike) -> Information:
-    """Return information matrices without entries beside the diagonal."""
-    own = np.broadcast_arrays(*(np.asarray(c, dtype=np.float64) for c in columns))
-    found = np.zeros((len(own[0]), len(own), len(own)))
-    for k, column in enumerate(own):
-        found[:, k, k] = column
-    return found
 
 
 class DistributionLoss(Loss):
@@ -49,24 +37,27 @@ class DistributionLoss(Loss):
 
         L(y, F) = -log p(y | θ(F))
 
-    Derived classes define the link θ(F), the gradient ∂L/∂F and the Fisher information about F.
+    Derived classes define the link θ(F), and the kernel of the gradient ∂L/∂F and of the Fisher
+    information about F.
 
     Attributes
     ----------
+    family : str
+        The name of the native kernel.
+    family_parameter : float
+        The number of its own that the kernel has, if any.
     output_names : tuple of str
         The names of the scores.
     bounds : tuple of (float, float)
         The bounds of each score, beyond which the parameters do not change.
-    coupled : bool
-        Whether the directions of trees use the information beside the diagonal, as if all scores
-        moved together.
     """
 
     has_distribution = True
     location = 0
+    family: str
+    family_parameter: float = 0.0
     output_names: tuple[str, ...] = ()
     bounds: tuple[tuple[float, float], ...] = ()
-    coupled = True
 
     def __init__(self) -> None:
         self.n_outputs = len(self.output_names)
@@ -77,19 +68,17 @@ class DistributionLoss(Loss):
         """Return the distributions of start + scale · z, where z has those of the scores."""
         raise NotImplementedError
 
-    def gradient(self, y: npt.NDArray[Any], score: Matrix) -> Matrix:
-        """Return ∂L/∂F at scores within their bounds."""
-        raise NotImplementedError
-
-    def information(self, score: Matrix) -> Information:
-        """Return the Fisher information about F at scores within their bounds."""
-        raise NotImplementedError
-
     def guess(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         """Return constant scores from which the best ones are found."""
         raise NotImplementedError
 
     # ---- the loss --------------------------------------------------------------------------------
+
+    def rule(self) -> DistributionRule:
+        """Return the native kernel with the bounds of the scores."""
+        low, high = np.array(self.bounds).T
+        own = np.ascontiguousarray(low), np.ascontiguousarray(high)
+        return DistributionRule(self.family, self.family_parameter, *own)
 
     def within(self, score: Matrix) -> Matrix:
         """Return scores within their bounds, shape (n_rows, n_outputs)."""
@@ -98,57 +87,45 @@ class DistributionLoss(Loss):
         return np.clip(own, low, high)
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
-        return self.distribution(score).nll(y)
+        found = np.empty(len(y))
+        self.rule().losses(None, _numbers(y), self._columns(score), found)
+        return found
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the means of the distributions."""
         return self.distribution(score).mean
 
+    def gradient(self, y: npt.NDArray[Any], score: Matrix) -> Matrix:
+        """Return ∂L/∂F, shape (n_rows, n_outputs)."""
+        return self._gradient_and_information(y, score)[0]
+
+    def information(self, score: Matrix) -> Information:
+        """Return the Fisher information about F, which does not depend on y."""
+        return self._gradient_and_information(np.full(len(score), 0.5), score)[1]
+
+    def _gradient_and_information(
+        self, y: npt.NDArray[Any], score: Matrix
+    ) -> tuple[Matrix, Information]:
+        k = self.n_outputs
+        gradient, information = np.empty((k, len(y))), np.empty((k, k, len(y)))
+        out = gradient.reshape(-1), information.reshape(-1)
+        self.rule().information(None, _numbers(y), self._columns(score), *out)
+        return gradient.T, information.transpose(2, 0, 1)
+
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
         """Return ∂L/∂F, and the Fisher information of each score when the others are unknown."""
-        inside = self.within(score)
-        gradient = self.gradient(y, inside)
-        shape = np.shape(score)
-        _, weight = self._natural(gradient, inside)
-        return gradient.reshape(shape), weight.reshape(shape)
-
-    def natural_gradient(self, y: npt.NDArray[Any], score: Matrix) -> Matrix:
-        """Return I⁻¹ ∂L/∂F for every row."""
-        inside = self.within(score)
-        return self._natural(self.gradient(y, inside), inside)[0]
-
-    def _natural(self, gradient: Matrix, score: Matrix) -> tuple[Matrix, Matrix]:
-        """Return I⁻¹ g and 1 / diag(I⁻¹)."""
-        information, k = self.information(score), self.n_outputs
-        if not self.coupled:
-            information = information * np.eye(k)
-        own = information[:, np.arange(k), np.arange(k)]
-        own = np.maximum(own, LEAST_INFORMATION * np.maximum(own.mean(axis=0), 1e-30))
-        alone = gradient / own
-        if k == 1 or not information[:, ~np.eye(k, dtype=bool)].any():
-            return alone, own
-        root = np.sqrt(own)
-        # With ones on the diagonal, matrices of parameters in different units are well conditioned.
-        scaled = information / (root[:, :, np.newaxis] * root[:, np.newaxis, :])
-        scaled[:, np.arange(k), np.arange(k)] = 1.0 + 1e-6
-        inverse = np.linalg.inv(scaled)
-        natural = np.einsum("nij,nj->ni", inverse, gradient / root) / root
-        weight = own / np.maximum(inverse[:, np.arange(k), np.arange(k)], 1.0)
-        # A step that a bound cuts off would leave the steps of the other scores alone.
-        low, high = np.array(self.bounds).T
-        cut = ((score <= low) & (gradient > 0)) | ((score >= high) & (gradient < 0))
-        cut = (cut | (np.abs(natural) > LARGEST_COUPLED)).any(axis=1)
-        natural[cut], weight[cut] = alone[cut], own[cut]
-        return natural, weight
+        _, weight = self.tree_derivatives(y, score)
+        return self.gradient(y, score).reshape(np.shape(score)), weight
 
     def tree_derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
         """Return what trees are fitted to: h n and h, with n the natural gradient."""
-        inside = self.within(score)
-        gradient = self.gradient(y, inside)
-        natural, weight = self._natural(gradient, inside)
-        natural = np.clip(natural, -LARGEST_RATIO, LARGEST_RATIO)
-        natural[(np.abs(natural) < LEAST_RATIO) | (weight < LEAST_RATIO)] = 0.0
-        return (weight * natural).reshape(np.shape(score)), weight.reshape(np.shape(score))
+        steps = _Steps(self.n_outputs, len(y))
+        steps.compute(self.rule(), None, _numbers(y), self._columns(score))
+        return steps.gradient.T.reshape(np.shape(score)), steps.hessian.T.reshape(np.shape(score))
+
+    def _columns(self, score: Matrix) -> Vector:
+        """Return the scores of the first output, then those of the second one, and so on."""
+        return np.ravel(np.asarray(score, dtype=np.float64).reshape(len(score), -1), order="F")
 
     # ---- constants -------------------------------------------------------------------------------
 
@@ -175,18 +152,20 @@ class DistributionLoss(Loss):
             return np.array(found).reshape(values.shape[1:])
 
         def total(constant: Vector) -> float:
-            with np.errstate(all="ignore"):
-                found = float(mean_of(self.loss(y, offset + constant)))
+            found = float(mean_of(self.loss(y, offset + constant)))
             return found if np.isfinite(found) else np.inf
+
+        def slope_and_curve(constant: Vector) -> tuple[Vector, Matrix]:
+            found = self._gradient_and_information(y, offset + constant)
+            return mean_of(found[0]), mean_of(found[1])
 
         low, high = np.array(self.bounds).T
         constant, least, damping = guess, total(guess), 1e-6
         for _ in range(MOST_ITERATIONS):
-            inside = self.within(offset + constant)
-            slope, curve = mean_of(self.gradient(y, inside)), mean_of(self.information(inside))
+            slope, curve = slope_and_curve(constant)
             diagonal_of = np.diag(np.diag(curve) + 1e-12)
             while damping < 1e8:  # Levenberg's method: shorter steps in worse conditioned regions
-                step = np.linalg.solve(curve + damping * diagonal_of, slope)
+                step = _solved(curve + damping * diagonal_of, slope)
                 moved = np.clip(constant - np.clip(step, -2.0, 2.0), low, high)
                 if (found := total(moved)) < least:
                     break
@@ -199,9 +178,8 @@ class DistributionLoss(Loss):
                 break
         before = 1e-3
         for _ in range(MOST_ITERATIONS):  # the loss is flat here, but not its gradient
-            inside = self.within(offset + constant)
-            slope, curve = mean_of(self.gradient(y, inside)), mean_of(self.information(inside))
-            step = np.linalg.solve(curve + np.diag(1e-9 * np.diag(curve) + 1e-12), slope)
+            slope, curve = slope_and_curve(constant)
+            step = _solved(curve + np.diag(1e-9 * np.diag(curve) + 1e-12), slope)
             size = float(np.abs(step).max())
             if not 1e-14 < size < before:
                 break
@@ -220,9 +198,7 @@ class DistributionLoss(Loss):
         return mean
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return _DistributionBoundLoss(
-            self, workers, y, weight, f"{type(self).__name__}.tree_derivatives"
-        )
+        return _DistributionBoundLoss(self, workers, y, weight)
 
     def refuse(self, wrong: npt.NDArray[np.bool_], y: Vector, must: str, remedy: str) -> None:
         """Raise ValueError with the first row that is outside the domain."""
@@ -234,10 +210,68 @@ class DistributionLoss(Loss):
             )
 
 
-class _DistributionBoundLoss(LateBoundLoss):
-    """The natural gradient, to which trees are fitted."""
+def _numbers(y: npt.NDArray[Any]) -> Vector:
+    return np.ascontiguousarray(y, dtype=np.float64)
 
-    _loss: DistributionLoss
 
-    def _derivatives(self, scores: Matrix) -> Any:
-        return self._loss.tree_derivatives(self._y, scores)
+def _solved(matrix: Matrix, vector: Vector) -> Vector:
+    """Return A⁻¹ b of a small positive definite matrix, by elimination in one order everywhere."""
+    a, b = matrix.tolist(), vector.tolist()
+    n = len(b)
+    for k in range(n):
+        for i in range(k + 1, n):
+            factor = a[i][k] / a[k][k]
+            for j in range(k, n):
+                a[i][j] -= factor * a[k][j]
+            b[i] -= factor * b[k]
+    for k in reversed(range(n)):
+        for j in range(k + 1, n):
+            b[k] -= a[k][j] * b[j]
+        b[k] /= a[k][k]
+    return np.array(b)
+
+
+class _Steps:
+    """The losses of rows, and the gradients and hessians of trees, output by output."""
+
+    def __init__(self, n_outputs: int, n_rows: int) -> None:
+        self.loss = np.empty(n_rows)
+        self.gradient, self.hessian = np.empty((2, n_outputs, n_rows))
+
+    def compute(
+        self, rule: DistributionRule, workers: Workers | None, y: Vector, s: Vector
+    ) -> None:
+        """Compute them at the scores s."""
+        out = self.loss, self.gradient.reshape(-1), self.hessian.reshape(-1)
+        rule.steps(workers, y, s, *out)
+
+
+class _DistributionBoundLoss(BoundLoss):
+    """The losses and the natural gradient, in one pass over the rows."""
+
+    def __init__(
+        self, loss: DistributionLoss, workers: Workers, y: npt.NDArray[Any], weight: Vector | None
+    ) -> None:
+        self._rule, self._workers = loss.rule(), workers
+        self._y, self._weight = _numbers(y), weight
+        self._n_outputs = loss.n_outputs
+        self._loss = np.empty(len(y))
+        self._scores = np.empty(0)
+        self._steps: _Steps | None = None  # until a tree needs them: not for evaluation rows
+        self._packed = Gradients(len(y))
+
+    def evaluate(self, score: Matrix) -> float:
+        self._scores = np.ravel(score, order="F")
+        if self._steps is None:
+            self._rule.losses(self._workers, self._y, self._scores, self._loss)
+            return sum_rows(self._loss, self._weight)
+        self._steps.compute(self._rule, self._workers, self._y, self._scores)
+        return sum_rows(self._steps.loss, self._weight)
+
+    def gradients(self, output: int) -> Gradients:
+        if self._steps is None:  # outputs are requested in order: no score has changed
+            self._steps = _Steps(self._n_outputs, len(self._y))
+            self._steps.compute(self._rule, self._workers, self._y, self._scores)
+        own = self._steps.gradient[output], self._steps.hessian[output]
+        self._packed.assign(self._workers, *own, self._weight)
+        return self._packed

@@ -6,12 +6,10 @@ probability of a zero of a hurdle model has it, too: its link is that of a Poiss
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from stagewise.distributions import (
     CountDistribution,
@@ -23,10 +21,11 @@ from stagewise.distributions import (
     ZeroInflatedNegativeBinomial,
     ZeroInflatedPoisson,
 )
+from stagewise.elementary import extended_log, portable_exp, sigmoid
 from stagewise.exact_sums import mean_rows
 from stagewise.losses.base import Matrix, Vector
-from stagewise.losses.distributions.base import DistributionLoss, Information, diagonal
-from stagewise.losses.distributions.positive import shape_information
+from stagewise.losses.distributions.base import DistributionLoss
+from stagewise.losses.logarithm import exact_log
 
 __all__ = [
     "HurdleNegativeBinomialLoss",
@@ -35,17 +34,12 @@ __all__ = [
     "PoissonDistributionLoss",
     "ZeroInflatedNegativeBinomialLoss",
     "ZeroInflatedPoissonLoss",
-    "dispersion_information",
 ]
 
 LOG_MEAN = (-30.0, 30.0)
 LOG_DISPERSION = (-12.0, 6.0)
 LOG_ODDS = (-12.0, 12.0)
 LOG_RATE = (-20.0, 4.0)
-SMALL = 1e-5
-"""Below this product of the dispersion and a count, the derivative is a series."""
-MOST_TERMS = 24
-"""The number of terms of the information about a dispersion."""
 
 
 class _CountLoss(DistributionLoss):
@@ -64,8 +58,7 @@ class _CountLoss(DistributionLoss):
             )
 
     def _location_of(self, mean: Vector) -> Vector:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(np.log(mean))
+        return extended_log(mean)
 
 
 class PoissonDistributionLoss(_CountLoss):
@@ -76,21 +69,15 @@ class PoissonDistributionLoss(_CountLoss):
         L = μ - y F_1 + log y!        ∂L/∂F_1 = μ - y        I = μ
     """
 
-    name = "poisson_distribution"
+    name, family = "poisson_distribution", "poisson"
     output_names = ("log mean",)
     bounds = (LOG_MEAN,)
 
     def distribution(self, score: Matrix, start: Any = 0.0, scale: Any = 1.0) -> Distribution:
-        return Poisson(mu=np.exp(self.within(score)[:, 0]))
-
-    def gradient(self, y: npt.NDArray[Any], score: Matrix) -> Matrix:
-        return np.asarray(np.exp(score) - y[:, np.newaxis])
-
-    def information(self, score: Matrix) -> Information:
-        return np.exp(score)[:, :, np.newaxis]
+        return Poisson(mu=portable_exp(self.within(score)[:, 0]))
 
     def guess(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
-        return np.array([math.log(mean_rows(y, weight))])
+        return np.array([exact_log(mean_rows(y, weight))])
 
 
 class NegativeBinomialLoss(_CountLoss):
@@ -104,38 +91,29 @@ class NegativeBinomialLoss(_CountLoss):
         ∂L/∂F_2 = r (ψ(y + r) - ψ(r) - log(1 + αμ)) + (μ - y) / (1 + αμ)
         I = diag(μ / (1 + αμ), i(μ, α))
 
-    The information i about F_2 has no closed form; see `dispersion_information`.
+    The information about F_2 has no closed form:
+
+        i(μ, α) = r² Σ_j P(Y > j) / (r + j)² - r t,    t = αμ / (1 + αμ)
+
+    For small α, or where αμ is tiny, it is approximated by t² (c_0 (1 - t) + c_1 t), with the
+    limits c_0 = 1 / (2 (1 + α)) for small αμ and, for large αμ, c_1 = r² (ψ'(r) - 1/r), the
+    information of gamma variables. Otherwise the first 24 terms are added up, and the others are
+    approximated by an integral.
     """
 
-    name = "negative_binomial"
+    name = family = "negative_binomial"
     output_names = ("log mean", "log dispersion")
     bounds = (LOG_MEAN, LOG_DISPERSION)
 
     def distribution(self, score: Matrix, start: Any = 0.0, scale: Any = 1.0) -> Distribution:
         own = self.within(score)
-        return NegativeBinomial(mu=np.exp(own[:, 0]), dispersion=np.exp(own[:, 1]))
-
-    def gradient(self, y: npt.NDArray[Any], score: Matrix) -> Matrix:
-        mu, alpha = np.exp(score[:, 0]), np.exp(score[:, 1])
-        first = (mu - y) / (1.0 + alpha * mu)
-        r = 1.0 / alpha
-        near = first - r * np.log1p(alpha * mu)
-        above = y > 0
-        own = r[above]
-        near[above] += own * (special.digamma(y[above] + own) - special.digamma(own))
-        far = -0.5 * alpha * ((y - mu) ** 2 - y)
-        second = np.where(alpha * np.maximum(np.maximum(y, mu), 1.0) < SMALL, far, near)
-        return np.column_stack([first, second])
-
-    def information(self, score: Matrix) -> Information:
-        mu, alpha = np.exp(score[:, 0]), np.exp(score[:, 1])
-        return diagonal(mu / (1.0 + alpha * mu), dispersion_information(mu, alpha))
+        return NegativeBinomial(mu=portable_exp(own[:, 0]), dispersion=portable_exp(own[:, 1]))
 
     def guess(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         mean = mean_rows(y, weight)
         excess = mean_rows((y - mean) ** 2, weight) - mean
         dispersion = max(excess / mean**2, 1e-3)
-        return np.array([math.log(mean), min(math.log(dispersion), LOG_DISPERSION[1])])
+        return np.array([exact_log(mean), min(exact_log(dispersion), LOG_DISPERSION[1])])
 
 
 class _OtherZerosLoss(_CountLoss):
@@ -144,8 +122,6 @@ class _OtherZerosLoss(_CountLoss):
     The directions of trees use the diagonal of the information: zeros are explained by π, by a
     small mean or by a large dispersion, and a tree of one score cannot follow the trade-off.
     """
-
-    coupled = False
 
     counts: _CountLoss
     kind: type[CountDistribution]
@@ -166,52 +142,18 @@ class _OtherZerosLoss(_CountLoss):
         counts = self.counts.distribution(own[:, :-1])
         return self.kind(**counts.parameters, zero_probability=self.zero_probability(own[:, -1]))
 
-    def _at_zero(self, score: Matrix) -> tuple[Vector, Matrix]:
-        """Return log f(0) of the counts, and its gradient with respect to their scores."""
-        zeros = np.zeros(len(score))
-        counts = self.counts.distribution(score[:, :-1])
-        return counts.log_density(zeros), -self.counts.gradient(zeros, score[:, :-1])
-
 
 class _ZeroInflatedLoss(_OtherZerosLoss):
     zero_name = "log odds of an extra zero"
     zero_bounds = LOG_ODDS
 
     def zero_probability(self, last: Vector) -> Vector:
-        return np.asarray(special.expit(last))
-
-    def gradient(self, y: npt.NDArray[Any], score: Matrix) -> Matrix:
-        p, q = special.expit(score[:, -1]), special.expit(-score[:, -1])
-        log_zero, slope = self._at_zero(score)
-        zero = np.exp(log_zero)
-        whole = p + q * zero
-        found = np.empty_like(score)
-        at_zero = (y == 0)[:, np.newaxis]
-        own = self.counts.gradient(y, score[:, :-1])
-        found[:, :-1] = np.where(at_zero, -slope * (q * zero / whole)[:, np.newaxis], own)
-        found[:, -1] = np.where(y == 0, -p * q * -np.expm1(log_zero) / whole, p)
-        return found
-
-    def information(self, score: Matrix) -> Information:
-        p, q = special.expit(score[:, -1]), special.expit(-score[:, -1])
-        log_zero, slope = self._at_zero(score)
-        zero = np.exp(log_zero)
-        whole = p + q * zero
-        k = self.n_outputs
-        found = np.zeros((len(score), k, k))
-        outer = slope[:, :, np.newaxis] * slope[:, np.newaxis, :]
-        inner = self.counts.information(score[:, :-1])
-        lost = q * zero * p / whole  # a zero may be from either part
-        found[:, :-1, :-1] = q[:, np.newaxis, np.newaxis] * inner
-        found[:, :-1, :-1] -= lost[:, np.newaxis, np.newaxis] * outer
-        found[:, :-1, -1] = found[:, -1, :-1] = slope * (zero * p * q / whole)[:, np.newaxis]
-        found[:, -1, -1] = p * p * q * -np.expm1(log_zero) / whole
-        return found
+        return np.asarray(sigmoid(last))
 
     def guess(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         start = self.counts.guess(y, weight)
-        start[0] += math.log(1.25)
-        return np.array([*start, math.log(0.25)])
+        start[0] += exact_log(1.25)
+        return np.array([*start, exact_log(0.25)])
 
 
 class _HurdleLoss(_OtherZerosLoss):
@@ -220,35 +162,12 @@ class _HurdleLoss(_OtherZerosLoss):
     offset_outputs = (0, -1)
 
     def zero_probability(self, last: Vector) -> Vector:
-        return np.asarray(np.exp(-np.exp(last)))
-
-    def gradient(self, y: npt.NDArray[Any], score: Matrix) -> Matrix:
-        rate = np.exp(score[:, -1])
-        log_zero, slope = self._at_zero(score)
-        odds = 1.0 / np.expm1(np.minimum(-log_zero, 700.0))  # f(0) / (1 - f(0))
-        found = np.empty_like(score)
-        above = self.counts.gradient(y, score[:, :-1]) - slope * odds[:, np.newaxis]
-        found[:, :-1] = np.where((y == 0)[:, np.newaxis], 0.0, above)
-        found[:, -1] = np.where(y == 0, rate, -rate / np.expm1(rate))
-        return found
-
-    def information(self, score: Matrix) -> Information:
-        rate = np.exp(score[:, -1])
-        log_zero, slope = self._at_zero(score)
-        zero, above = np.exp(log_zero), -np.expm1(log_zero)
-        k = self.n_outputs
-        found = np.zeros((len(score), k, k))
-        outer = slope[:, :, np.newaxis] * slope[:, np.newaxis, :]
-        inner = self.counts.information(score[:, :-1]) / above[:, np.newaxis, np.newaxis]
-        inner -= (zero / above**2)[:, np.newaxis, np.newaxis] * outer
-        found[:, :-1, :-1] = -np.expm1(-rate)[:, np.newaxis, np.newaxis] * inner
-        found[:, -1, -1] = rate * rate / np.expm1(rate)
-        return found
+        return np.asarray(portable_exp(-portable_exp(last)))
 
     def guess(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         share = mean_rows((y == 0).astype(np.float64), weight)
-        rate = -math.log(min(max(share, 1e-6), 1.0 - 1e-9))
-        return np.array([*self.counts.guess(y, weight), math.log(rate)])
+        rate = -exact_log(min(max(share, 1e-6), 1.0 - 1e-9))
+        return np.array([*self.counts.guess(y, weight), exact_log(rate)])
 
 
 class ZeroInflatedPoissonLoss(_ZeroInflatedLoss):
@@ -262,7 +181,7 @@ class ZeroInflatedPoissonLoss(_ZeroInflatedLoss):
         I_22 = π² (1-π) (1 - f(0)) / p_0
     """
 
-    name = "zero_inflated_poisson"
+    name = family = "zero_inflated_poisson"
     counts = PoissonDistributionLoss()
     kind = ZeroInflatedPoisson
 
@@ -277,7 +196,7 @@ class ZeroInflatedNegativeBinomialLoss(_ZeroInflatedLoss):
         π² (1-π) (1 - f(0)) / p_0 for F_3
     """
 
-    name = "zero_inflated_negative_binomial"
+    name = family = "zero_inflated_negative_binomial"
     counts = NegativeBinomialLoss()
     kind = ZeroInflatedNegativeBinomial
 
@@ -292,7 +211,7 @@ class HurdlePoissonLoss(_HurdleLoss):
         I = diag((1-π) (μ / (1-f(0)) - μ² f(0) / (1-f(0))²), ρ² / (e^ρ - 1))
     """
 
-    name = "hurdle_poisson"
+    name = family = "hurdle_poisson"
     counts = PoissonDistributionLoss()
     kind = HurdlePoisson
 
@@ -306,48 +225,6 @@ class HurdleNegativeBinomialLoss(_HurdleLoss):
         I = (1-π) (J / (1-f(0)) - f(0) s sᵀ / (1-f(0))²) for F_1, F_2;  ρ² / (e^ρ - 1) for F_3
     """
 
-    name = "hurdle_negative_binomial"
+    name = family = "hurdle_negative_binomial"
     counts = NegativeBinomialLoss()
     kind = HurdleNegativeBinomial
-
-
-def dispersion_information(mu: Vector, alpha: Vector) -> Vector:
-    """Return the information about the log dispersion of negative binomial counts.
-
-        i(μ, α) = r² Σ_j P(Y > j) / (r + j)² - r t,    t = αμ / (1 + αμ),  r = 1/α
-
-    The sum has no closed form. For small α, or where αμ is tiny, it is approximated by
-    t² (c_0 (1 - t) + c_1 t), with the limits c_0 = 1 / (2 (1 + α)) for small αμ and, for large αμ,
-    c_1 = r² (ψ'(r) - 1/r), the information of gamma variables. Otherwise the first `MOST_TERMS`
-    terms are added up, and the others are approximated by an integral.
-    """
-    t = alpha * mu / (1.0 + alpha * mu)
-    near, far = 0.5 / (1.0 + alpha), shape_information(1.0 / alpha)
-    found = np.asarray(t * t * (near * (1.0 - t) + far * t))
-    sums = (alpha > 0.2) | ((alpha > 0.02) & (mu < 10.0))
-    rows = np.flatnonzero(sums & (alpha * mu > 1e-4))
-    if len(rows):
-        found[rows] = _information_sum(mu[rows], alpha[rows])
-    return found
-
-
-def _information_sum(mu: Vector, alpha: Vector) -> Vector:
-    """Return the same by terms of the sum."""
-    r, t = 1.0 / alpha, alpha * mu / (1.0 + alpha * mu)
-    probability = np.exp(-r * np.log1p(alpha * mu))
-    above, total = 1.0 - probability, np.zeros(len(mu))
-    rows, own_r, own_t = np.arange(len(mu)), r, t
-    for j in range(MOST_TERMS):
-        total[rows] += above / (own_r + j) ** 2
-        probability = probability * own_t * (own_r + j) / (j + 1.0)
-        above = np.maximum(above - probability, 0.0)
-        left = above > 1e-7
-        if not left.all():
-            rows, above, probability = rows[left], above[left], probability[left]
-            own_r, own_t = own_r[left], own_t[left]
-        if not len(rows):
-            break
-    # P(Y > j) falls by the factor t per count, or more slowly: ∫ t^x / (r + J + x)² dx.
-    first, decay = own_r + MOST_TERMS - 0.5, -np.log(own_t)
-    total[rows] += above / (first * (1.0 + decay * first))
-    return np.asarray(np.maximum(r * r * total - t / alpha, 1e-12))

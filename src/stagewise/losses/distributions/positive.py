@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from stagewise.distributions import (
     Beta,
@@ -16,9 +15,11 @@ from stagewise.distributions import (
     LogNormal,
     Weibull,
 )
+from stagewise.elementary import extended_log, portable_exp, portable_log, sigmoid
 from stagewise.exact_sums import mean_rows
 from stagewise.losses.base import Matrix, Vector
-from stagewise.losses.distributions.base import DistributionLoss, Information, diagonal
+from stagewise.losses.distributions.base import DistributionLoss
+from stagewise.losses.logarithm import exact_log
 
 __all__ = ["BetaLoss", "GammaDistributionLoss", "LogNormalLoss", "WeibullLoss"]
 
@@ -40,13 +41,12 @@ class _PositiveLoss(DistributionLoss):
         self.refuse(y <= 0, y, "above 0", remedy)
 
     def _location_of(self, mean: Vector) -> Vector:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(np.log(mean))
+        return extended_log(mean)
 
 
 def _log_spread(y: npt.NDArray[Any], weight: Vector | None) -> tuple[float, float]:
     """Return the mean and the standard deviation of log y."""
-    log_y = np.log(y)
+    log_y = portable_log(y)
     mean = mean_rows(log_y, weight)
     return mean, max(math.sqrt(mean_rows((log_y - mean) ** 2, weight)), 1e-3)
 
@@ -59,25 +59,17 @@ class LogNormalLoss(_PositiveLoss):
         L = F_2 + z²/2 + log y + log(2π)/2    ∂L/∂F = (-z/σ, 1 - z²)    I = diag(1/σ², 2)
     """
 
-    name = "log_normal"
+    name = family = "log_normal"
     output_names = ("mean of log y", "log scale")
     bounds = (LOG_MEAN, (-7.0, 4.0))
 
     def distribution(self, score: Matrix, start: Any = 0.0, scale: Any = 1.0) -> Distribution:
         own = self.within(score)
-        return LogNormal(mu=own[:, 0], sigma=np.exp(own[:, 1]))
-
-    def gradient(self, y: npt.NDArray[Any], score: Matrix) -> Matrix:
-        sigma = np.exp(score[:, 1])
-        z = (np.log(y) - score[:, 0]) / sigma
-        return np.column_stack([-z / sigma, 1.0 - z * z])
-
-    def information(self, score: Matrix) -> Information:
-        return diagonal(np.exp(-2.0 * score[:, 1]), 2.0)
+        return LogNormal(mu=own[:, 0], sigma=portable_exp(own[:, 1]))
 
     def guess(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         mean, spread = _log_spread(y, weight)
-        return np.array([mean, math.log(spread)])
+        return np.array([mean, exact_log(spread)])
 
 
 class GammaDistributionLoss(_PositiveLoss):
@@ -90,29 +82,19 @@ class GammaDistributionLoss(_PositiveLoss):
         I = diag(k, k² (ψ'(k) - 1/k))
     """
 
-    name = "gamma_distribution"
+    name, family = "gamma_distribution", "gamma"
     output_names = ("log mean", "log shape")
     bounds = (LOG_MEAN, LOG_SHAPE)
 
     def distribution(self, score: Matrix, start: Any = 0.0, scale: Any = 1.0) -> Distribution:
         own = self.within(score)
-        return GammaDistribution(mu=np.exp(own[:, 0]), shape=np.exp(own[:, 1]))
-
-    def gradient(self, y: npt.NDArray[Any], score: Matrix) -> Matrix:
-        k, log_ratio = np.exp(score[:, 1]), np.log(y) - score[:, 0]
-        excess = np.expm1(np.minimum(log_ratio, 700.0))
-        below = special.digamma(k) - score[:, 1]
-        return np.column_stack([-k * excess, k * (excess - log_ratio + below)])
-
-    def information(self, score: Matrix) -> Information:
-        k = np.exp(score[:, 1])
-        return diagonal(k, shape_information(k))
+        return GammaDistribution(mu=portable_exp(own[:, 0]), shape=portable_exp(own[:, 1]))
 
     def guess(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         mean = mean_rows(y, weight)
-        spread = max(math.log(mean) - mean_rows(np.log(y), weight), 1e-6)
+        spread = max(exact_log(mean) - mean_rows(portable_log(y), weight), 1e-6)
         shape = (3.0 - spread + math.sqrt((spread - 3.0) ** 2 + 24.0 * spread)) / (12.0 * spread)
-        return np.array([math.log(mean), math.log(shape)])  # Minka (2002)
+        return np.array([exact_log(mean), exact_log(shape)])  # Minka (2002)
 
 
 class WeibullLoss(_PositiveLoss):
@@ -124,30 +106,18 @@ class WeibullLoss(_PositiveLoss):
         I_11 = k²        I_12 = -k (1 - γ)        I_22 = π²/6 + (1 - γ)²
     """
 
-    name = "weibull"
+    name = family = "weibull"
     output_names = ("log scale", "log shape")
     bounds = (LOG_MEAN, (-3.0, 7.0))
 
     def distribution(self, score: Matrix, start: Any = 0.0, scale: Any = 1.0) -> Distribution:
         own = self.within(score)
-        return Weibull(scale=np.exp(own[:, 0]), shape=np.exp(own[:, 1]))
-
-    def gradient(self, y: npt.NDArray[Any], score: Matrix) -> Matrix:
-        k = np.exp(score[:, 1])
-        log_z = k * (np.log(y) - score[:, 0])
-        excess = np.expm1(np.minimum(log_z, 50.0))
-        return np.column_stack([-k * excess, excess * log_z - 1.0])
-
-    def information(self, score: Matrix) -> Information:
-        k = np.exp(score[:, 1])
-        found = diagonal(k * k, math.pi**2 / 6.0 + (1.0 - EULER) ** 2)
-        found[:, 0, 1] = found[:, 1, 0] = -k * (1.0 - EULER)
-        return found
+        return Weibull(scale=portable_exp(own[:, 0]), shape=portable_exp(own[:, 1]))
 
     def guess(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         mean, spread = _log_spread(y, weight)
         k = math.pi / (math.sqrt(6.0) * spread)  # the variance of log y is π²/(6 k²)
-        return np.array([mean + EULER / k, math.log(k)])
+        return np.array([mean + EULER / k, exact_log(k)])
 
 
 class BetaLoss(DistributionLoss):
@@ -164,7 +134,7 @@ class BetaLoss(DistributionLoss):
     (Ferrari & Cribari-Neto 2004.)
     """
 
-    name = "beta"
+    name = family = "beta"
     output_names = ("log odds of the mean", "log precision")
     bounds = ((-20.0, 20.0), (-7.0, 14.0))
     largest_offset = 20.0
@@ -178,42 +148,13 @@ class BetaLoss(DistributionLoss):
 
     def distribution(self, score: Matrix, start: Any = 0.0, scale: Any = 1.0) -> Distribution:
         own = self.within(score)
-        return Beta(mu=special.expit(own[:, 0]), precision=np.exp(own[:, 1]))
-
-    def _parts(self, score: Matrix) -> tuple[Vector, Vector, Vector]:
-        """Return φ, α and β."""
-        phi = np.exp(score[:, 1])
-        return phi, special.expit(score[:, 0]) * phi, special.expit(-score[:, 0]) * phi
-
-    def gradient(self, y: npt.NDArray[Any], score: Matrix) -> Matrix:
-        phi, a, b = self._parts(score)
-        of_all = special.digamma(phi)
-        first = special.digamma(a) - of_all - np.log(y)
-        second = special.digamma(b) - of_all - np.log1p(-y)
-        slope = a * special.expit(-score[:, 0])
-        return np.column_stack([slope * (first - second), a * first + b * second])
-
-    def information(self, score: Matrix) -> Information:
-        phi, a, b = self._parts(score)
-        first, second = special.polygamma(1, a), special.polygamma(1, b)
-        slope = a * special.expit(-score[:, 0])
-        both = a * a * first + b * b * second - phi * phi * special.polygamma(1, phi)
-        # For large φ the difference loses its digits; its limit is ½.
-        found = diagonal(slope**2 * (first + second), np.where(phi > 1e5, 0.5, both))
-        found[:, 0, 1] = found[:, 1, 0] = slope * (a * first - b * second)
-        return found
+        return Beta(mu=sigmoid(own[:, 0]), precision=portable_exp(own[:, 1]))
 
     def guess(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         mean = mean_rows(y, weight)
         variance = mean_rows((y - mean) ** 2, weight)
         precision = max(mean * (1.0 - mean) / max(variance, 1e-8) - 1.0, 0.1)
-        return np.array([math.log(mean / (1.0 - mean)), math.log(precision)])
+        return np.array([exact_log(mean / (1.0 - mean)), exact_log(precision)])
 
     def _location_of(self, mean: Vector) -> Vector:
-        return np.asarray(special.logit(mean))
-
-
-def shape_information(k: Vector) -> Vector:
-    """Return k² (ψ'(k) - 1/k); for large k by its series, without cancellation."""
-    near = k * (k * special.polygamma(1, k) - 1.0)
-    return np.where(k > 1e4, 0.5 + 1.0 / (6.0 * k), near)
+        return extended_log(mean) - extended_log(1.0 - mean)

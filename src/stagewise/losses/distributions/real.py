@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from stagewise._native import weighted_quantile
 from stagewise.distributions import Distribution, Laplace, Normal, StudentT
+from stagewise.elementary import portable_exp
 from stagewise.exact_sums import mean_rows
 from stagewise.losses.base import Matrix, Vector
-from stagewise.losses.distributions.base import DistributionLoss, Information, diagonal
+from stagewise.losses.distributions.base import DistributionLoss
+from stagewise.losses.logarithm import exact_log
 
 __all__ = ["LaplaceLoss", "NormalLoss", "StudentTLoss"]
 
@@ -34,11 +35,6 @@ class _LocationScaleLoss(DistributionLoss):
     output_names: tuple[str, ...] = ("location", "log scale")
     bounds: tuple[tuple[float, float], ...] = (FREE, LOG_SCALE)
 
-    def standardised(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Vector, Vector]:
-        """Return z = (y - loc) / scale, and the scale."""
-        scale = np.exp(score[:, 1])
-        return (y - score[:, 0]) / scale, scale
-
 
 class NormalLoss(_LocationScaleLoss):
     """The normal distribution with the mean μ = F_1 and the standard deviation σ = e^(F_2).
@@ -48,23 +44,16 @@ class NormalLoss(_LocationScaleLoss):
         L = F_2 + z²/2 + log(2π)/2        ∂L/∂F = (-z/σ, 1 - z²)        I = diag(1/σ², 2)
     """
 
-    name = "normal"
+    name = family = "normal"
 
     def distribution(self, score: Matrix, start: Any = 0.0, scale: Any = 1.0) -> Distribution:
         own = self.within(score)
-        return Normal(loc=start + scale * own[:, 0], scale=scale * np.exp(own[:, 1]))
-
-    def gradient(self, y: npt.NDArray[Any], score: Matrix) -> Matrix:
-        z, sigma = self.standardised(y, score)
-        return np.column_stack([-z / sigma, 1.0 - z * z])
-
-    def information(self, score: Matrix) -> Information:
-        return diagonal(np.exp(-2.0 * score[:, 1]), 2.0)
+        return Normal(loc=start + scale * own[:, 0], scale=scale * portable_exp(own[:, 1]))
 
     def guess(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         mean = mean_rows(y, weight)
         spread = math.sqrt(mean_rows((y - mean) ** 2, weight))
-        return np.array([mean, math.log(max(spread, 1e-5))])
+        return np.array([mean, exact_log(max(spread, 1e-5))])
 
 
 class LaplaceLoss(_LocationScaleLoss):
@@ -75,23 +64,16 @@ class LaplaceLoss(_LocationScaleLoss):
         L = F_2 + |z| + log 2        ∂L/∂F = (-sign(z)/b, 1 - |z|)        I = diag(1/b², 1)
     """
 
-    name = "laplace"
+    name = family = "laplace"
 
     def distribution(self, score: Matrix, start: Any = 0.0, scale: Any = 1.0) -> Distribution:
         own = self.within(score)
-        return Laplace(loc=start + scale * own[:, 0], scale=scale * np.exp(own[:, 1]))
-
-    def gradient(self, y: npt.NDArray[Any], score: Matrix) -> Matrix:
-        z, b = self.standardised(y, score)
-        return np.column_stack([-np.sign(z) / b, 1.0 - np.abs(z)])
-
-    def information(self, score: Matrix) -> Information:
-        return diagonal(np.exp(-2.0 * score[:, 1]), 1.0)
+        return Laplace(loc=start + scale * own[:, 0], scale=scale * portable_exp(own[:, 1]))
 
     def guess(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         middle = float(weighted_quantile(np.ascontiguousarray(y), weight, 0.5))
         spread = mean_rows(np.abs(y - middle), weight)
-        return np.array([middle, math.log(max(spread, 1e-5))])
+        return np.array([middle, exact_log(max(spread, 1e-5))])
 
 
 class StudentTLoss(_LocationScaleLoss):
@@ -115,7 +97,7 @@ class StudentTLoss(_LocationScaleLoss):
         ν, above 1; None: it is a third score.
     """
 
-    name = "student_t"
+    name = family = "student_t"
     parameter_names = ("df",)
 
     def __init__(self, df: float | None = None) -> None:
@@ -125,6 +107,8 @@ class StudentTLoss(_LocationScaleLoss):
         if df is None:
             self.output_names = ("location", "log scale", "log(df - 1)")
             self.bounds = (FREE, LOG_SCALE, LOG_DF)
+        else:
+            self.family, self.family_parameter = "student_t_of_df", float(df)
         super().__init__()
 
     learns = True
@@ -141,46 +125,14 @@ class StudentTLoss(_LocationScaleLoss):
     def _df(self, score: Matrix) -> Vector:
         if self.df is not None:
             return np.full(len(score), self.df)
-        return np.asarray(1.0 + np.exp(score[:, 2]))
+        return np.asarray(1.0 + portable_exp(score[:, 2]))
 
     def distribution(self, score: Matrix, start: Any = 0.0, scale: Any = 1.0) -> Distribution:
         own = self.within(score)
-        loc, spread = start + scale * own[:, 0], scale * np.exp(own[:, 1])
+        loc, spread = start + scale * own[:, 0], scale * portable_exp(own[:, 1])
         return StudentT(loc=loc, scale=spread, df=self._df(own))
-
-    def gradient(self, y: npt.NDArray[Any], score: Matrix) -> Matrix:
-        z, s = self.standardised(y, score)
-        df = self._df(score)
-        v = (df + 1.0) / (df + z * z)
-        columns = [-v * z / s, 1.0 - v * z * z]
-        if self.df is None:
-            slope = np.log1p(z * z / df) - v * z * z / df + _digamma_step(df)
-            columns.append(0.5 * (df - 1.0) * slope)
-        return np.column_stack(columns)
-
-    def information(self, score: Matrix) -> Information:
-        df = self._df(score)
-        location = (df + 1.0) / (df + 3.0) * np.exp(-2.0 * score[:, 1])
-        found = diagonal(location, 2.0 * df / (df + 3.0), *([] if self.df else [np.ones(len(df))]))
-        if self.df is None:
-            found[:, 1, 2] = found[:, 2, 1] = -2.0 * (df - 1.0) / ((df + 1.0) * (df + 3.0))
-            found[:, 2, 2] = (df - 1.0) ** 2 * _df_information(df)
-        return found
 
     def guess(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         start = LaplaceLoss().guess(y, weight)
         df = 5.0
-        return np.array([*start, *([] if self.df is not None else [math.log(df - 1.0)])])
-
-
-def _digamma_step(df: Vector) -> Vector:
-    """Return 1/ν + ψ(ν/2) - ψ((ν+1)/2); for large ν by its series, without cancellation."""
-    near = 1.0 / df + special.digamma(0.5 * df) - special.digamma(0.5 * (df + 1.0))
-    return np.where(df > 1e4, -1.0 / (2.0 * df**2), near)
-
-
-def _df_information(df: Vector) -> Vector:
-    """Return the information about ν; for large ν its leading term, 7/(2 ν^4) up to 1/ν^5."""
-    near = 0.25 * (special.polygamma(1, 0.5 * df) - special.polygamma(1, 0.5 * (df + 1.0)))
-    near = near - (df + 5.0) / (2.0 * df * (df + 1.0) * (df + 3.0))
-    return np.where(df > 300.0, 3.5 / df**4, np.maximum(near, 1e-300))
+        return np.array([*start, *([] if self.df is not None else [exact_log(df - 1.0)])])

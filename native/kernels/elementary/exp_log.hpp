@@ -1,4 +1,4 @@
-// exp and log of doubles (see kernels/api/elementary.hpp).
+// exp, log, e^x - 1 and log(1 + x) of doubles (see kernels/api/elementary.hpp).
 #pragma once
 
 #include <cmath>
@@ -75,24 +75,55 @@ inline __attribute__((always_inline)) DoubleLanes log_lanes(DoubleLanes x) {
   return power * kLn2High + (2.0 * s + rest);
 }
 
+// e^x - 1 = 2^k (e^r - 1) + (2^k - 1), with r as above: no digits are lost near 0.
+inline __attribute__((always_inline)) DoubleLanes expm1_lanes(DoubleLanes x) {
+  constexpr double kLargest = 60.0;  // 2 to this power, less 1, is itself
+  DoubleLanes power = bounded(x, -kLargest, kLargestPower) * (1.0 / 0.6931471805599453);
+  power = rounded(bounded(power, -kLargestPower, kLargestPower));
+  x = bounded(x, -kLargest, kLargestPower);
+  const DoubleLanes rest = bounded((x - power * kLn2High) - power * kLn2Low, -1.0, 1.0);
+  DoubleLanes series = DoubleLanes{} + 1.0;
+  for (int k = 14; k > 1; --k) series = 1.0 + series * rest / static_cast<double>(k);
+  series *= rest;
+  const DoubleLanes scale = power_of_two(bounded(power, -2.0 * kLargest, kLargest));
+  const DoubleLanes half = rounded(0.5 * power);
+  const DoubleLanes far = (1.0 + series) * power_of_two(half) * power_of_two(power - half);
+  return power > DoubleLanes{} + kLargest ? far : scale * series + (scale - 1.0);
+}
+
+// log u + (x - (u - 1)) / u for u = 1 + x, rounded: the second term is what the rounding lost.
+inline __attribute__((always_inline)) DoubleLanes log1p_lanes(DoubleLanes x) {
+  const DoubleLanes u = 1.0 + x;
+  const DoubleLanes lost = x > DoubleLanes{} + 1.0 ? 1.0 - (u - x) : x - (u - 1.0);
+  return log_lanes(u) + lost / u;
+}
+
+inline __attribute__((always_inline)) DoubleLanes load_doubles(const double* from, size_t n) {
+  DoubleLanes lanes = DoubleLanes{} + from[0];  // lanes beyond n have the first number
+  if (n >= kDoubleLanes)
+    std::memcpy(&lanes, from, sizeof lanes);
+  else
+    std::memcpy(&lanes, from, n * sizeof(double));
+  return lanes;
+}
+
+inline __attribute__((always_inline)) void store_doubles(DoubleLanes lanes, double* to, size_t n) {
+  if (n >= kDoubleLanes)
+    std::memcpy(to, &lanes, sizeof lanes);
+  else
+    std::memcpy(to, &lanes, n * sizeof(double));
+}
+
 template <DoubleLanes (*Function)(DoubleLanes)>
 inline __attribute__((always_inline)) void each(const double* in, size_t n, double* out) {
-  DoubleLanes lanes = DoubleLanes{} + 1.0;
-  size_t i = 0;
-  for (; i + kDoubleLanes <= n; i += kDoubleLanes) {
-    std::memcpy(&lanes, in + i, sizeof lanes);
-    lanes = Function(lanes);
-    std::memcpy(out + i, &lanes, sizeof lanes);
-  }
-  if (i == n) return;
-  lanes = DoubleLanes{} + 1.0;
-  std::memcpy(&lanes, in + i, (n - i) * sizeof(double));
-  lanes = Function(lanes);
-  std::memcpy(out + i, &lanes, (n - i) * sizeof(double));
+  for (size_t i = 0; i < n; i += kDoubleLanes)
+    store_doubles(Function(load_doubles(in + i, n - i)), out + i, n - i);
 }
 
 void exp_doubles(const double* in, size_t n, double* out) { each<exp_lanes>(in, n, out); }
 void log_doubles(const double* in, size_t n, double* out) { each<log_lanes>(in, n, out); }
+void expm1_doubles(const double* in, size_t n, double* out) { each<expm1_lanes>(in, n, out); }
+void log1p_doubles(const double* in, size_t n, double* out) { each<log1p_lanes>(in, n, out); }
 
 }  // namespace
 }  // namespace stagewise
