@@ -24,6 +24,7 @@ NB_MODULE(_native, m) {
   bind_losses(m);
   bind_query_loss(m);
   bind_distributions(m);
+  bind_cox_loss(m);
   bind_sampling(m);
   bind_grown_tree(m);
   bind_grower(m);

@@ -16,9 +16,12 @@ from stagewise.kaplan_meier import KaplanMeier, step_values
 from stagewise.losses.base import BoundLoss, Matrix, Vector
 from stagewise.losses.survival.base import RowBoundLoss, SurvivalLoss
 from stagewise.losses.survival.baseline import Baseline
-from stagewise.losses.survival.cox import LARGEST_RATIO, CoxTerms, risk_sets
+from stagewise.losses.survival.cox import CoxTerms, risk_sets, terms_at
 
 __all__ = ["CauseSpecific", "CompetingRisksLoss", "FineGray"]
+
+LARGEST_RATIO = 50.0
+"""Scores that are lower than the largest one by more than this are raised to that distance."""
 
 
 class CompetingRisksLoss(SurvivalLoss):
@@ -88,18 +91,22 @@ class CauseSpecific(CompetingRisksLoss):
     def causes(self) -> list[int]:
         return list(range(1, self.n_outputs + 1))
 
-    def _terms(self, y: npt.NDArray[Any], weight: Vector | None, score: Matrix) -> list[CoxTerms]:
+    def _terms(
+        self, y: npt.NDArray[Any], weight: Vector | None, score: Matrix
+    ) -> list[tuple[CoxTerms, Vector, Vector]]:
+        scores = np.asarray(score)
         return [
-            CoxTerms(risk_sets(y, weight, cause), np.asarray(score)[:, cause - 1], self.ties)
+            terms_at(risk_sets(y, weight, cause), self.ties, scores[:, cause - 1])
             for cause in self.causes
         ]
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
-        return np.asarray(sum(terms.row_losses() for terms in self._terms(y, None, score)))
+        pairs = zip(self._terms(y, None, score), np.asarray(score).T, strict=True)
+        return np.asarray(sum(terms.row_losses(own) for (terms, _, _), own in pairs))
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
-        each = [terms.derivatives() for terms in self._terms(y, None, score)]
-        return np.column_stack([g for g, _ in each]), np.column_stack([h for _, h in each])
+        each = self._terms(y, None, score)
+        return np.column_stack([g for _, g, _ in each]), np.column_stack([h for _, _, h in each])
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         return np.zeros(self.n_outputs)
@@ -117,7 +124,7 @@ class CauseSpecific(CompetingRisksLoss):
     ) -> dict[str, npt.NDArray[np.float64]]:
         """Return the cumulative baseline hazard of each cause, by stratum."""
         found: dict[str, Vector] = {"causes": np.array([float(self.n_outputs)])}
-        for cause, terms in zip(self.causes, self._terms(y, weight, score), strict=True):
+        for cause, (terms, _, _) in zip(self.causes, self._terms(y, weight, score), strict=True):
             found |= terms.baseline().arrays(f"cause_{cause}.")
         return found
 
@@ -167,16 +174,16 @@ class _BoundCauses(RowBoundLoss):
         weight: Vector | None,
     ) -> None:
         super().__init__(workers, len(y), weight)
-        self._sets = [risk_sets(y, weight, cause) for cause in loss.causes]
-        self._ties = loss.ties
+        self._terms = [CoxTerms(risk_sets(y, weight, k), loss.ties) for k in loss.causes]
+        shape = 2, len(self._terms), len(y)
+        self._gradient, self._hessian = (own.T for own in np.zeros(shape))
 
     def _evaluate(self, score: Matrix) -> tuple[float, Matrix, Matrix]:
-        gradient, hessian = np.zeros(score.shape), np.zeros(score.shape)
+        gradient, hessian = self._gradient, self._hessian
         value = 0.0
-        for k, sets in enumerate(self._sets):
-            terms = CoxTerms(sets, np.ascontiguousarray(score[:, k]), self._ties)
-            gradient[sets.rows, k], hessian[sets.rows, k] = terms.derivatives()
-            value += terms.loss()
+        for k, terms in enumerate(self._terms):
+            own = score[:, k], gradient[:, k], hessian[:, k]
+            value += terms.evaluate(self._workers, *own)
         return value, gradient, hessian
 
 

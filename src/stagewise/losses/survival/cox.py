@@ -11,70 +11,65 @@ import numpy.typing as npt
 
 from stagewise._native import Workers
 from stagewise.elementary import portable_exp
-from stagewise.exact_sums import sum_rows
 from stagewise.losses.base import BoundLoss, Matrix, Vector
 from stagewise.losses.survival.base import ONE_KIND, RowBoundLoss, SurvivalLoss
 from stagewise.losses.survival.baseline import Baseline
-from stagewise.losses.survival.risk_sets import RiskSets, TiedSums, tied_sums
+from stagewise.losses.survival.risk_sets import RiskSets
 
-__all__ = ["Cox", "CoxTerms", "risk_sets"]
-
-LARGEST_RATIO = 50.0
-"""Scores that are lower than the largest one by more than this are raised to that distance."""
+__all__ = ["Cox", "CoxTerms", "risk_sets", "terms_at"]
 
 
 class CoxTerms:
     """The terms of a partial likelihood at some scores.
 
-    Attributes
+    Parameters
     ----------
     sets : RiskSets
-        The risk sets; arrays of rows are in their order.
-    tied : TiedSums
-        Sums over tied events.
-    relative : float64 array
-        e^(F - shift) of each row.
-    shift : float
-        The largest score.
+        The risk sets.
+    ties : {"efron", "breslow"}
+        See `Cox`.
     """
 
-    def __init__(self, sets: RiskSets, score: Vector, ties: str) -> None:
-        self.sets, self._score = sets, score[sets.rows]
-        self.shift = float(self._score.max(initial=-np.inf))
-        self.relative = portable_exp(np.maximum(self._score - self.shift, -LARGEST_RATIO))
-        of_events = ties == "efron" and sets.has_ties
-        total, events = sets.sums(self.relative, of_events=of_events)
-        self.tied: TiedSums = tied_sums(sets, total, events)
+    def __init__(self, sets: RiskSets, ties: str) -> None:
+        self.sets, self._loss = sets, sets.loss(ties)
 
-    def loss(self) -> float:
-        """Return minus the log of the partial likelihood."""
-        own = self._score[self.sets.is_event] - self.shift
-        return sum_rows(np.concatenate([self.tied.log, own]), self.sets.loss_weight)
+    def evaluate(self, workers: Workers, score: Vector, gradient: Vector, hessian: Vector) -> float:
+        """Return minus the log of the partial likelihood, and set its derivatives.
 
-    def row_losses(self) -> Vector:
+        Parameters
+        ----------
+        workers : Workers
+            The threads.
+        score : float64 array
+            The scores of all rows.
+        gradient, hessian : float64 array
+            Get the derivatives of each row, as if it had the weight 1; those of rows of weight 0
+            stay as they are.
+        """
+        return self._loss.evaluate(workers, score, gradient, hessian)
+
+    def row_losses(self, score: Vector) -> Vector:
         """Return the terms of the events, and 0 for other rows; tied events share theirs."""
-        sets, losses = self.sets, np.zeros(len(self._score))
-        shared = self.tied.log / sets.deaths
-        losses[sets.is_event] = shared[sets.at] - (self._score - self.shift)[sets.is_event]
+        sets, losses = self.sets, np.zeros(len(score))
+        shared = self._loss.log_risk() / sets.deaths
+        rows = sets.rows[sets.is_event]
+        losses[rows] = shared[sets.at] - (score[rows] - self._loss.shift)
         return losses
-
-    def derivatives(self) -> tuple[Vector, Vector]:
-        """Return the derivatives of each row, as if it had the weight 1."""
-        sets, tied = self.sets, self.tied
-        hazard, squared = sets.sums_until(tied.hazard), sets.sums_until(tied.squared)
-        if tied.own_hazard is not tied.hazard:
-            hazard[sets.is_event] -= (tied.hazard - tied.own_hazard)[sets.at]
-            squared[sets.is_event] -= (tied.squared - tied.own_squared)[sets.at]
-        expected = self.relative * hazard
-        hessian = np.maximum(expected - self.relative**2 * squared, 0.0)
-        return expected - sets.is_event, hessian
 
     def baseline(self) -> Baseline:
         """Return the cumulative baseline hazard of each stratum."""
         sets = self.sets
-        scale = float(portable_exp(np.array(-self.shift)))
-        hazard = sets.reached(self.tied.hazard) * scale
+        scale = float(portable_exp(np.array(-self._loss.shift)))
+        hazard = self._loss.cumulative_hazard() * scale
         return Baseline(sets.time, hazard, sets.stratum.astype(np.float64))
+
+
+def terms_at(sets: RiskSets, ties: str, score: Vector) -> tuple[CoxTerms, Vector, Vector]:
+    """Return the terms of a partial likelihood at some scores, and its derivatives."""
+    terms, own = CoxTerms(sets, ties), np.ascontiguousarray(score, dtype=np.float64)
+    gradient, hessian = np.zeros(len(own)), np.zeros(len(own))
+    terms.evaluate(Workers(1), own, gradient, hessian)
+    return terms, gradient, hessian
 
 
 def risk_sets(y: npt.NDArray[Any], weight: Vector | None, cause: int | None = None) -> RiskSets:
@@ -121,12 +116,11 @@ class Cox(SurvivalLoss):
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
         """Return for each event the log of its share of the hazards at risk; 0 for other rows."""
-        terms = CoxTerms(risk_sets(y, None), np.asarray(score).reshape(-1), self.ties)
-        return terms.row_losses()
+        own = np.asarray(score).reshape(-1)
+        return terms_at(risk_sets(y, None), self.ties, own)[0].row_losses(own)
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
-        terms = CoxTerms(risk_sets(y, None), np.asarray(score).reshape(-1), self.ties)
-        return terms.derivatives()
+        return terms_at(risk_sets(y, None), self.ties, np.asarray(score).reshape(-1))[1:]
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         return np.zeros(1)
@@ -143,8 +137,8 @@ class Cox(SurvivalLoss):
         self, y: npt.NDArray[Any], weight: Vector | None, score: Matrix
     ) -> dict[str, npt.NDArray[np.float64]]:
         """Return the cumulative baseline hazard of each stratum at its event times."""
-        terms = CoxTerms(risk_sets(y, weight), np.asarray(score).reshape(-1), self.ties)
-        return terms.baseline().arrays()
+        own = np.asarray(score).reshape(-1)
+        return terms_at(risk_sets(y, weight), self.ties, own)[0].baseline().arrays()
 
     def with_learned(self, learned: Mapping[str, npt.NDArray[np.float64]]) -> Cox:
         found = copy(self)
@@ -174,10 +168,10 @@ class _BoundCox(RowBoundLoss):
         self, loss: Cox, workers: Workers, y: npt.NDArray[Any], weight: Vector | None
     ) -> None:
         super().__init__(workers, len(y), weight)
-        self._sets, self._ties, self._n = risk_sets(y, weight), loss.ties, len(y)
+        self._terms = CoxTerms(risk_sets(y, weight), loss.ties)
+        self._gradient, self._hessian = np.zeros((2, len(y), 1))
 
     def _evaluate(self, score: Matrix) -> tuple[float, Matrix, Matrix]:
-        terms = CoxTerms(self._sets, score[:, 0], self._ties)
-        gradient, hessian = np.zeros(self._n), np.zeros(self._n)
-        gradient[self._sets.rows], hessian[self._sets.rows] = terms.derivatives()
-        return terms.loss(), gradient, hessian
+        gradient, hessian = self._gradient, self._hessian
+        own = score[:, 0], gradient[:, 0], hessian[:, 0]
+        return self._terms.evaluate(self._workers, *own), gradient, hessian
