@@ -107,3 +107,14 @@ def test_the_error_for_a_set_without_an_exposure_has_the_syntax() -> None:
     words = r'eval_set=\{"valid_0": \{"X": \.\.\., "y": \.\.\., "exposure": \.\.\.\}\}\.$'
     with pytest.raises(ValueError, match=words):
         model.fit(X, y + 9, exposure=y + 9, eval_set=[(X, y + 9)])
+
+
+def test_a_dataset_of_lightgbm_has_a_message() -> None:
+    for call in (lambda: stagewise.Dataset(X, label=y), lambda: stagewise.Dataset(X)):
+        with pytest.raises(TypeError, match=r"read_parquet.*is fit\(X, y\) here"):
+            call()
+
+
+def test_load_of_an_estimator_has_a_message() -> None:
+    with pytest.raises(AttributeError, match=r'here it is stagewise\.load\("model\.stgw"\)'):
+        GradientBoostingClassifier().load("model.stgw")

@@ -9,10 +9,10 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 import numpy as np
 
@@ -109,6 +109,19 @@ class Dataset:
     cache: Path | None = None
     memory_limit: int | None = None
     has_names: bool = True
+
+    def __new__(cls, *args: Any, **values: Any) -> Self:
+        """Return an empty dataset; arguments of LightGBM's class are an error with ours."""
+        source = next(iter(args), values.get("source"))
+        if args or values:
+            known = {field.name for field in fields(cls)}
+            if not hasattr(source, "batches") or values.keys() - known:
+                raise TypeError(
+                    "A stagewise.Dataset is a table in files or batches: stagewise.read_parquet, "
+                    "read_csv and read_batches return one. LightGBM's Dataset(X, label=y) is "
+                    "fit(X, y) here, with arrays and data frames themselves."
+                )
+        return super().__new__(cls)
 
     @classmethod
     def choose_columns(

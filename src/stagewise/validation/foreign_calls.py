@@ -53,6 +53,7 @@ class ForeignCall:
 
 
 _LGB, _XGB, _CAT, _SKL = "LightGBM", "XGBoost", "CatBoost", "scikit-learn"
+_JOB = "joblib"
 _SHAP = "stagewise.inspection.shap_values(model, X).values"
 _PAIRS = "stagewise.inspection.shap_values(model, X, interactions=True).values"
 _TREES = "model.model_.ensemble.trees"
@@ -88,6 +89,7 @@ FOREIGN_ATTRIBUTES: Mapping[str, ForeignCall] = MappingProxyType(
         ),
         "save_model": ForeignCall((_XGB, _CAT), 'model.save("model.stgw")', needs="save"),
         "load_model": ForeignCall((_XGB, _CAT), 'stagewise.load("model.stgw")', needs="save"),
+        "load": ForeignCall((_JOB,), 'stagewise.load("model.stgw")', needs="save"),
         "best_iteration": ForeignCall(
             (_XGB,), "model.best_iteration_", "it counts from 1", _INSPECTED
         ),
