@@ -18,7 +18,7 @@ LAYERS = [
     {"grow/finders/packed_sums", "grow/finders/sorted_rows"},
     {"grow/search", "grow/leaves"},
     {"grow", "predict"},
-    {"chunks", "forest", "shap"},
+    {"chunks", "forest", "shap", "boosting"},
     {"bindings"},
 ]
 """The folders, lowest first: a folder includes itself and folders of lower layers only."""

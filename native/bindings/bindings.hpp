@@ -183,6 +183,7 @@ void bind_cox_loss(nb::module_& m);
 void bind_sampling(nb::module_& m);
 void bind_grown_tree(nb::module_& m);
 void bind_grower(nb::module_& m);
+void bind_rounds(nb::module_& m);
 void bind_forest_grower(nb::module_& m);
 void bind_forest(nb::module_& m);
 void bind_target_encoding(nb::module_& m);

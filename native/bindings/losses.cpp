@@ -1,9 +1,12 @@
 // Gradients, and the losses that fill them.
 #include "gradients/gradients.hpp"
 
+#include <string_view>
+
 #include "bindings/bindings.hpp"
 #include "core/row_weights.hpp"
 #include "gradients/cumulative.hpp"
+#include "gradients/row_loss.hpp"
 
 namespace stagewise {
 namespace {
@@ -53,6 +56,63 @@ void def_loss(nb::class_<Gradients>& type, const char* name, Kernels::LabelLoss 
       [kernel](Gradients& g, Engine& e, const In<int32_t>& y, const In<double>& score,
                const Weight& weight) { return fill(e, g, y, score, weight, e.kernels.*kernel); },
       "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "weight"_a.noconvert().none());
+}
+
+// The losses of one score by their names.
+struct NumberLossName {
+  const char* name;
+  Kernels::NumberLoss Kernels::* kernel;
+};
+constexpr NumberLossName kNumberLosses[] = {
+    {"squared", &Kernels::squared},   {"absolute", &Kernels::absolute},
+    {"quantile", &Kernels::quantile}, {"huber", &Kernels::huber},
+    {"poisson", &Kernels::poisson},   {"gamma", &Kernels::gamma},
+    {"tweedie", &Kernels::tweedie},
+};
+struct LabelLossName {
+  const char* name;
+  Kernels::LabelLoss Kernels::* kernel;
+};
+constexpr LabelLossName kLabelLosses[] = {
+    {"logistic", &Kernels::logistic},
+    {"exponential", &Kernels::exponential},
+};
+
+template <class Names>
+auto loss_named(const Kernels& kernels, std::string_view name, const Names& names) {
+  for (const auto& each : names)
+    if (name == each.name) return kernels.*each.kernel;
+  throw std::invalid_argument("no such loss");
+}
+
+void make_number_loss(RowLoss* self, const Engine& engine, const char* kernel, const In<double>& y,
+                      const Weight& weight, double parameter) {
+  require(!weight || weight->shape(0) == y.shape(0), "one weight per row");
+  const Kernels::NumberLoss loss = loss_named(engine.kernels, kernel, kNumberLosses);
+  const double* const target = y.data();
+  const double* const w = weight ? weight->data() : nullptr;
+  new (self) RowLoss(y.shape(0), [=](const double* score, size_t begin, size_t n, GradientSlot* out,
+                                     LossSums* sums) {
+    loss(target + begin, score + begin, w == nullptr ? nullptr : w + begin, n, parameter, out,
+         sums);
+  });
+}
+
+void make_label_loss(RowLoss* self, const Engine& engine, const char* kernel, const In<int32_t>& y,
+                     const Weight& weight) {
+  require(!weight || weight->shape(0) == y.shape(0), "one weight per row");
+  const Kernels::LabelLoss loss = loss_named(engine.kernels, kernel, kLabelLosses);
+  const int32_t* const labels = y.data();
+  const double* const w = weight ? weight->data() : nullptr;
+  new (self) RowLoss(y.shape(0), [=](const double* score, size_t begin, size_t n, GradientSlot* out,
+                                     LossSums* sums) {
+    loss(labels + begin, score + begin, w == nullptr ? nullptr : w + begin, n, out, sums);
+  });
+}
+
+std::span<const double> scores_of_rows(const RowLoss& loss, const In<double>& score) {
+  require(score.shape(0) == loss.rows(), "one score per row");
+  return span_of(score);
 }
 
 // What a loss of K classes keeps of every row, `numbers` of them.
@@ -175,15 +235,8 @@ double fill_formula(Engine& engine, Gradients& gradients, const In<double>& y,
 
 void bind_losses(nb::module_& m) {
   auto gradients = nb::class_<Gradients>(m, "Gradients");
-  def_loss(gradients, "squared", &Kernels::squared);
-  def_loss(gradients, "absolute", &Kernels::absolute);
-  def_loss(gradients, "quantile", &Kernels::quantile);
-  def_loss(gradients, "huber", &Kernels::huber);
-  def_loss(gradients, "poisson", &Kernels::poisson);
-  def_loss(gradients, "gamma", &Kernels::gamma);
-  def_loss(gradients, "tweedie", &Kernels::tweedie);
-  def_loss(gradients, "logistic", &Kernels::logistic);
-  def_loss(gradients, "exponential", &Kernels::exponential);
+  for (const NumberLossName& each : kNumberLosses) def_loss(gradients, each.name, each.kernel);
+  for (const LabelLossName& each : kLabelLosses) def_loss(gradients, each.name, each.kernel);
   gradients.def(nb::init<size_t>(), "n_rows"_a)
       .def(
           "__init__",
@@ -316,6 +369,28 @@ void bind_losses(nb::module_& m) {
       },
       "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "weight"_a.noconvert().none(),
       "thresholds"_a.noconvert(), "normal"_a);
+  nb::class_<RowLoss>(m, "RowLoss")
+      .def("__init__", &make_number_loss, "workers"_a, "kernel"_a, "y"_a.noconvert(),
+           "weight"_a.noconvert().none(), "parameter"_a = 0.0, nb::keep_alive<1, 4>(),
+           nb::keep_alive<1, 5>())
+      .def("__init__", &make_label_loss, "workers"_a, "kernel"_a, "y"_a.noconvert(),
+           "weight"_a.noconvert().none(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>())
+      .def(
+          "evaluate",
+          [](RowLoss& loss, Engine& e, const In<double>& score) {
+            const std::span<const double> scores = scores_of_rows(loss, score);
+            const GilRelease release;
+            return loss.evaluate(e.workers, scores);
+          },
+          "workers"_a, "score"_a.noconvert())
+      .def(
+          "gradients",
+          [](RowLoss& loss, Engine& e, const In<double>& score) -> Gradients& {
+            const std::span<const double> scores = scores_of_rows(loss, score);
+            const GilRelease release;
+            return loss.gradients(e.workers, scores);
+          },
+          "workers"_a, "score"_a.noconvert(), nb::rv_policy::reference_internal);
   const auto def_state = [&](const char* name, size_t numbers, StateKernel Kernels::* kernel) {
     m.def(
         name,

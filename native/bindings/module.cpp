@@ -28,6 +28,7 @@ NB_MODULE(_native, m) {
   bind_sampling(m);
   bind_grown_tree(m);
   bind_grower(m);
+  bind_rounds(m);
   bind_chunks(m);
   bind_forest_grower(m);
   bind_forest(m);

@@ -132,12 +132,8 @@ void columns_add(const Table& table, Engine& engine, const Tree& tree, const In<
       scores_of(tree, value, score, table.columns.rows, linear_leaves, &table);
   for (const int32_t f : tree.feature)
     require(f < static_cast<int32_t>(table.columns.features()), "no such feature");
-  constexpr size_t kRows = 4096;
-  const size_t rows = table.columns.rows;
   const GilRelease release;
-  engine.workers.run((rows + kRows - 1) / kRows, [&](size_t chunk, int) {
-    add_tree(table.columns, tree, scores, chunk * kRows, std::min(rows, (chunk + 1) * kRows));
-  });
+  add_tree(engine.workers, table.columns, tree, scores);
 }
 
 void bins_add(Engine& engine, const Bins& bins, const Tree& tree, const In<double>& value,
@@ -145,12 +141,7 @@ void bins_add(Engine& engine, const Bins& bins, const Tree& tree, const In<doubl
               const Table* columns) {
   const ScoreUpdate scores = scores_of(tree, value, score, bins.rows(), linear_leaves, columns);
   const GilRelease release;
-  engine.workers.run((bins.rows() + kDescentRows - 1) / kDescentRows, [&](size_t chunk, int) {
-    const size_t first = chunk * kDescentRows;
-    std::vector<uint32_t> rows(std::min(bins.rows() - first, kDescentRows));
-    std::iota(rows.begin(), rows.end(), static_cast<uint32_t>(first));
-    add_tree(engine.kernels, bins, {}, tree, scores, &rows);
-  });
+  add_tree(engine.workers, engine.kernels, bins, tree, scores);
 }
 
 // The same rows with the values of each column next to each other; columns that lie so are shared.

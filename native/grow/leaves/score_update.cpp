@@ -1,6 +1,7 @@
 #include "grow/leaves/score_update.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "grow/nodes/split_condition.hpp"
 
@@ -118,6 +119,23 @@ void add_tree(const Columns& table, const Tree& tree, const ScoreUpdate& scores,
     const auto at = static_cast<uint32_t>(row);
     scores.add(node, &at, &at + 1);
   }
+}
+
+void add_tree(Workers& workers, const Kernels& kernels, const Bins& bins, const Tree& tree,
+              const ScoreUpdate& scores) {
+  workers.run((bins.rows() + kDescentRows - 1) / kDescentRows, [&](size_t chunk, int) {
+    const size_t first = chunk * kDescentRows;
+    std::vector<uint32_t> rows(std::min(bins.rows() - first, kDescentRows));
+    std::iota(rows.begin(), rows.end(), static_cast<uint32_t>(first));
+    add_tree(kernels, bins, {}, tree, scores, &rows);
+  });
+}
+
+void add_tree(Workers& workers, const Columns& table, const Tree& tree, const ScoreUpdate& scores) {
+  constexpr size_t kRows = 4096;
+  workers.run((table.rows + kRows - 1) / kRows, [&](size_t chunk, int) {
+    add_tree(table, tree, scores, chunk * kRows, std::min(table.rows, (chunk + 1) * kRows));
+  });
 }
 
 }  // namespace stagewise

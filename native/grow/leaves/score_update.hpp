@@ -48,4 +48,9 @@ void add_tree(const Columns& table, const Tree& tree, const ScoreUpdate& scores,
 
 constexpr size_t kDescentRows = 16384;  // per call of add_tree()
 
+// The same for all rows of a table.
+void add_tree(Workers& workers, const Kernels& kernels, const Bins& bins, const Tree& tree,
+              const ScoreUpdate& scores);
+void add_tree(Workers& workers, const Columns& table, const Tree& tree, const ScoreUpdate& scores);
+
 }  // namespace stagewise

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from stagewise._native import Workers, draw_dropout
 from stagewise.model.ensemble import Ensemble
+from stagewise.model.tree_list import TreeList
 from stagewise.trees.tree import Tree
 
 __all__ = ["Dropout", "DroppedRounds"]
@@ -143,7 +144,7 @@ class DroppedRounds:
             return
         part = self._part
         trees = [dropout.scale(tree, share) for tree in part.trees]
-        scaled = replace(part, trees=trees)
+        scaled = replace(part, trees=TreeList(trees))
         self._ensemble.replace_rounds(self.rounds, scaled)
         self._add(scaled, 1.0)
 

@@ -19,6 +19,7 @@ from stagewise._native import Gradients, VectorGradients, Workers
 from stagewise.boosting.correction import TermAmounts
 from stagewise.boosting.dropout import DroppedRounds
 from stagewise.boosting.monitor import TRAIN, Evals, Monitor
+from stagewise.boosting.native_rounds import NativeRounds
 from stagewise.boosting.recipe import BoundRecipe
 from stagewise.boosting.sampling import Bag, DrawInput
 from stagewise.boosting.steps import StepInput, StepResult
@@ -99,9 +100,14 @@ class MeasuredRows:
         mean = float(loss.evaluate(self.rows.score) / self.rows.total_weight)
         return {LOSS: mean, **self.metric_values(loss)}
 
+    @property
+    def has_metrics(self) -> bool:
+        """Whether there are metrics besides the loss."""
+        return self.metrics is not None and bool(self.metrics.metrics)
+
     def metric_values(self, loss: BoundLoss) -> dict[str, float]:
         """Return the metrics of the scores so far."""
-        if self.metrics is None:
+        if not self.has_metrics:
             return {}
         found: dict[str, float] = self.metrics.values(self.rows.score, learned=loss.learned())
         return found
@@ -198,6 +204,42 @@ class Boosting:
             self._amounts = TermAmounts([train, *self._others])
         self._best: list[Any] | None = None
         self.remember(ensemble.n_rounds)
+        self._native = NativeRounds.of(
+            parts,
+            ensemble,
+            train,
+            self._bound,
+            self._learner,
+            [pair for pair in self._sets() if pair[0].rows is not train],
+            workers,
+            seed,
+        )
+
+    @property
+    def rounds_at_once(self) -> int:
+        """The largest number of rounds of one call of `rounds`."""
+        if self._native is None or any(own.has_metrics for own in self.measured):
+            return 1
+        return self._native.at_once
+
+    def rounds(self, numbers: range) -> list[RoundResult]:
+        """Run rounds; there are fewer results if a loss is not finite."""
+        if self._native is None:
+            return [self.round(m) for m in numbers]
+        names = [TRAIN, *(own.name for own in self.measured if own.rows is not self.train)]
+        found = self._native.run(numbers.start, len(numbers))
+        self.train_loss = float(found[-1, 0])
+        evals = [
+            {name: {LOSS: x} for name, x in zip(names, own, strict=True)} for own in found.tolist()
+        ]
+        for own, loss in self._sets():
+            if own.has_metrics:  # then there is one round
+                evals[-1][TRAIN if own.rows is self.train else own.name] |= own.metric_values(loss)
+        return [RoundResult(own, True, "") for own in evals]
+
+    def _sets(self) -> list[tuple[MeasuredRows, BoundLoss]]:
+        """Return the sets that are measured, with their losses."""
+        return list(zip(self.measured, self._losses_of, strict=True))
 
     def round(self, m: int) -> RoundResult:
         """Append the terms of round m to the ensemble and add them to the scores."""
@@ -357,7 +399,7 @@ class Boosting:
     def _evals(self) -> dict[str, dict[str, float]]:
         """Return the mean loss and the metrics of every set; the training loss is there already."""
         evals = {TRAIN: {LOSS: self.train_loss}}
-        for own, loss in zip(self.measured, self._losses_of, strict=True):
+        for own, loss in self._sets():
             if own.rows is self.train:
                 evals[TRAIN] |= own.metric_values(loss)
             else:
@@ -365,38 +407,31 @@ class Boosting:
         return evals
 
 
-def boost(fits: Sequence[Boosting], rounds: Iterable[int], monitor: Monitor) -> None:
+def boost(fits: Sequence[Boosting], rounds: range, monitor: Monitor) -> None:
     """Run rounds until they end, the monitor stops them, or no fit has a further round.
 
-    Several fits are those of the folds of a cross-validation. They run side by side, one round of
-    each at a time, so that the mean loss of their held-out rows is available after every round. All
-    fits end with the terms of the best round.
+    Several fits are those of the folds of a cross-validation. They run side by side, one round or
+    one block of rounds of each at a time, so that the mean loss of their held-out rows is available
+    for every round. All fits end with the terms of the best round.
 
     Parameters
     ----------
     fits : sequence of Boosting
         The models that grow; usually one.
-    rounds : iterable of int
+    rounds : range
         The numbers of the rounds.
     monitor : Monitor
         Records the losses and decides when to stop.
     """
     ended: dict[int, RoundResult] = {}
-    for m in rounds:
-        results = [ended.get(i) or fit.round(m) for i, fit in enumerate(fits)]
-        grown = [r.grown for i, r in enumerate(results) if i not in ended]
-        ended |= {i: r for i, r in enumerate(results) if r.stop_reason}
-        if len(ended) == len(fits):
-            reason = results[0].stop_reason if len(fits) == 1 else "no fold has a further round"
-            monitor.end(reason)
-        if not any(grown):
-            break
-        if results[0].oob_improvement is not None:
-            monitor.record_oob_improvement(results[0].oob_improvement)
-        stop = monitor.after_round(m + 1, _mean_evals(fits, results))
-        for fit in fits:
-            fit.remember(monitor.best_round)
-        if stop or len(ended) == len(fits):
+    at_once = 1 if monitor.acts_every_round else min(fit.rounds_at_once for fit in fits)
+    for first in rounds[::at_once]:
+        block = range(first, min(first + at_once, rounds.stop))
+        found = [[own] if (own := ended.get(i)) else f.rounds(block) for i, f in enumerate(fits)]
+        if not all(
+            _record(fits, m, list(results), ended, monitor)
+            for m, results in zip(block, zip(*found, strict=False), strict=False)
+        ):
             break
     for fit in fits:
         fit.rewind(monitor.best_round)
@@ -404,6 +439,29 @@ def boost(fits: Sequence[Boosting], rounds: Iterable[int], monitor: Monitor) -> 
     if all(result is not None for result in corrected):
         means = _mean_evals(fits, [result for result in corrected if result is not None])
         monitor.replace_round(monitor.best_round, means)
+
+
+def _record(
+    fits: Sequence[Boosting],
+    m: int,
+    results: list[RoundResult],
+    ended: dict[int, RoundResult],
+    monitor: Monitor,
+) -> bool:
+    """Record round m of all fits; return whether there is a further round."""
+    grown = [r.grown for i, r in enumerate(results) if i not in ended]
+    ended |= {i: r for i, r in enumerate(results) if r.stop_reason}
+    if len(ended) == len(fits):
+        reason = results[0].stop_reason if len(fits) == 1 else "no fold has a further round"
+        monitor.end(reason)
+    if not any(grown):
+        return False
+    if results[0].oob_improvement is not None:
+        monitor.record_oob_improvement(results[0].oob_improvement)
+    stop = monitor.after_round(m + 1, _mean_evals(fits, results))
+    for fit in fits:
+        fit.remember(monitor.best_round)
+    return not (stop or len(ended) == len(fits))
 
 
 def _mean_evals(fits: Sequence[Boosting], results: Sequence[RoundResult]) -> Evals:

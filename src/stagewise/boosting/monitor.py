@@ -166,6 +166,12 @@ class Monitor:
             return self.early_stopping.best_round
         return self.last_round
 
+    @property
+    def acts_every_round(self) -> bool:
+        """Whether something is done between rounds, so that they cannot run in blocks."""
+        acts = self._callbacks or self._save is not None or self.time_limit is not None
+        return bool(acts) or self._display.shows or self._peers is not ALONE
+
     def after_round(self, round_number: int, evals: Evals) -> bool:
         """Record a round; return True to stop."""
         self.last_round = round_number

@@ -42,6 +42,11 @@ class ProgressDisplay:
         self._last: Progress | None = None
         self._printed = False
 
+    @property
+    def shows(self) -> bool:
+        """Whether anything is shown."""
+        return self._verbose > 0
+
     def show(self, progress: Progress) -> None:
         """Show one round."""
         stream = self._stream if self._stream is not None else sys.stderr

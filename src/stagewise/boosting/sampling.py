@@ -10,7 +10,7 @@ counts every row once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -117,6 +117,25 @@ class DrawInput:
         return squares
 
 
+@dataclass(frozen=True, eq=False)
+class NativeDraw:
+    """A draw as the native rounds make it.
+
+    Parameters
+    ----------
+    name : str
+        The name of the native function, or "all".
+    numbers : tuple of two floats
+        Its numbers; 0: it has fewer.
+    only : uint32 array or None
+        The rows to draw from; None: all.
+    """
+
+    name: str = "all"
+    numbers: tuple[float, float] = (0.0, 0.0)
+    only: Indices | None = None
+
+
 class Sampling(Protocol):
     """A method of sampling rows in every round."""
 
@@ -134,6 +153,9 @@ class Sampling(Protocol):
 
     def bag(self, this: DrawInput) -> Bag:
         """Return the rows of this round."""
+
+    def native(self, spread: float) -> NativeDraw | None:
+        """Return the same for native rounds, for this `DrawInput.spread`; None: it has none."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +180,10 @@ class RowFraction:
     def description(self) -> str:
         """The sampling as a part of `recipe()`."""
         return f"{self.share:g} of the rows per round" if self.draws else "all rows"
+
+    def native(self, spread: float) -> NativeDraw | None:
+        """Return the draw for native rounds."""
+        return NativeDraw("fraction", (self.share, 0.0)) if self.draws else NativeDraw()
 
     def bag(self, this: DrawInput) -> Bag:
         """Return the rows of this round."""
@@ -186,6 +212,10 @@ class FixedSize:
     def description(self) -> str:
         """The sampling as a part of `recipe()`."""
         return f"exactly {self.share:g} of the rows per round"
+
+    def native(self, spread: float) -> NativeDraw | None:
+        """Return the draw for native rounds."""
+        return NativeDraw("fixed_size", (self.share, 0.0))
 
     def bag(self, this: DrawInput) -> Bag:
         """Return the rows of this round."""
@@ -216,6 +246,10 @@ class Bootstrap:
         """The sampling as a part of `recipe()`."""
         share = f"{self.rate:g} of " if self.rate < 1 else ""
         return f"bootstrap of {share}the rows per round"
+
+    def native(self, spread: float) -> NativeDraw | None:
+        """Return the draw for native rounds."""
+        return NativeDraw("bootstrap", (self.rate, 0.0))
 
     def bag(self, this: DrawInput) -> Bag:
         """Return the rows of this round."""
@@ -253,6 +287,10 @@ class GossSampling:
             "rows drawn from the others, per round)"
         )
 
+    def native(self, spread: float) -> NativeDraw | None:
+        """Return the draw for native rounds."""
+        return NativeDraw("goss", (self.top, self.other))
+
     def bag(self, this: DrawInput) -> Bag:
         """Return the rows of this round."""
         squares, key = this.importance(), (this.seed, this.number)
@@ -286,6 +324,10 @@ class MvsSampling:
         """The sampling as a part of `recipe()`."""
         return f"MVS ({self.share:g} of the rows per round)"
 
+    def native(self, spread: float) -> NativeDraw | None:
+        """Return the draw for native rounds."""
+        return NativeDraw("mvs", (self.share, self.ridge * spread**2))
+
     def bag(self, this: DrawInput) -> Bag:
         """Return the rows of this round."""
         squares = this.importance(self.ridge * this.spread**2)
@@ -311,6 +353,10 @@ class WholeGroups:
     def description(self) -> str:
         """The sampling as a part of `recipe()`."""
         return f"{self.share:g} of the groups per round"
+
+    def native(self, spread: float) -> NativeDraw | None:
+        """Return the draw for native rounds."""
+        return None
 
     def bag(self, this: DrawInput) -> Bag:
         """Return the rows of this round."""
@@ -349,6 +395,11 @@ class OnlyRows:
     def description(self) -> str:
         """The sampling as a part of `recipe()`."""
         return self.inner.description
+
+    def native(self, spread: float) -> NativeDraw | None:
+        """Return the draw for native rounds."""
+        own = self.inner.native(spread)
+        return None if own is None else replace(own, only=self.rows)
 
     def bag(self, this: DrawInput) -> Bag:
         """Return the rows of this round."""

@@ -23,6 +23,7 @@ from stagewise.estimators.decision_tree import DecisionTreeRegressor
 from stagewise.losses import REGRESSION_LOSSES, Loss
 from stagewise.model.model import Model
 from stagewise.model.terms import TermModel
+from stagewise.model.tree_list import TreeList
 from stagewise.model.weighted_median import weighted_median
 from stagewise.training.adapters.estimator_adapter import EstimatorAdapter
 from stagewise.training.describe import describe_boosting, other_parameters
@@ -277,7 +278,9 @@ seed_
         alone = replace(
             model,
             ensemble=replace(
-                model.ensemble, base=model.ensemble.base[m : m + 1], trees=[model.ensemble.trees[m]]
+                model.ensemble,
+                base=model.ensemble.base[m : m + 1],
+                trees=TreeList([model.ensemble.trees[m]]),
             ),
             offset=float(np.broadcast_to(model.offset, self.n_iter_)[m]),
             scale=float(np.broadcast_to(model.scale, self.n_iter_)[m]),

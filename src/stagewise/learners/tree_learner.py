@@ -187,6 +187,11 @@ class BoundTree:
         self._terms_per_round = terms_per_round
         self._monotone = monotone
 
+    @property
+    def growers(self) -> Sequence[Sequence[Grower]]:
+        """The native growers: for each rule, one for each table of the rows."""
+        return self._growers
+
     def grow(
         self,
         gradients: Gradients | VectorGradients,

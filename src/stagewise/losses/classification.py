@@ -78,7 +78,7 @@ class Logistic(Loss):
         return np.asarray(logs[:, 1] - logs[:, 0])
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return KernelBoundLoss(Gradients.logistic, workers, y, weight)
+        return KernelBoundLoss("logistic", workers, y, weight)
 
 
 class Exponential(Loss):
@@ -125,7 +125,7 @@ class Exponential(Loss):
         return np.asarray(0.5 * (logs[:, 1] - logs[:, 0]))
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return _ExponentialBoundLoss(Gradients.exponential, workers, y, weight)
+        return _ExponentialBoundLoss("exponential", workers, y, weight)
 
 
 SMALLEST_SUM_OF_WEIGHTS = 2.0**-60
@@ -144,8 +144,7 @@ class _ExponentialBoundLoss(KernelBoundLoss):
         if self._sum < SMALLEST_SUM_OF_WEIGHTS:  # e^c w has the largest weight 1
             margins = np.where(self._y == 1, self._score, -self._score)
             c = float(margins.min())
-            self._score = np.where(self._y == 1, self._score - c, self._score + c)
-            self._filled = False
+            super().evaluate(np.where(self._y == 1, self._score - c, self._score + c)[:, None])
         weights = self.gradients(0)
         weights.transform(self._workers, self._weight, unit_hessians=True, absolute=True)
         return weights

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Gradients, Workers
+from stagewise._native import Workers
 from stagewise.distributions import Distribution
 from stagewise.distributions import Poisson as PoissonDistribution
 from stagewise.elementary import portable_exp
@@ -120,7 +120,7 @@ class Poisson(LogLinkLoss):
         return mean - y, mean
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return KernelBoundLoss(Gradients.poisson, workers, y, weight)
+        return KernelBoundLoss("poisson", workers, y, weight)
 
 
 class Gamma(LogLinkLoss):
@@ -146,7 +146,7 @@ class Gamma(LogLinkLoss):
         return 1 - ratio, ratio
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return KernelBoundLoss(Gradients.gamma, workers, y, weight)
+        return KernelBoundLoss("gamma", workers, y, weight)
 
 
 class Tweedie(LogLinkLoss):
@@ -188,7 +188,7 @@ class Tweedie(LogLinkLoss):
         return down - up, a * up + b * down
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return KernelBoundLoss(Gradients.tweedie, workers, y, weight, self.power)
+        return KernelBoundLoss("tweedie", workers, y, weight, self.power)
 
 
 def power_deviation(mean: Vector, power: float) -> Vector:

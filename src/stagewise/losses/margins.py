@@ -413,7 +413,7 @@ class OneVsRest(_MarginLoss):
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
         if self.n_outputs == 1:
-            return KernelBoundLoss(Gradients.logistic, workers, y, weight)
+            return KernelBoundLoss("logistic", workers, y, weight)
         return _OneVsRestBoundLoss(self.n_outputs, workers, y, weight)
 
 
@@ -429,7 +429,7 @@ class _OneVsRestBoundLoss(BoundLoss):
         self, n_classes: int, workers: Workers, y: npt.NDArray[Any], weight: Vector | None
     ) -> None:
         codes = [(y == k).astype(np.int32) for k in range(n_classes)]
-        self._each = [KernelBoundLoss(Gradients.logistic, workers, own, weight) for own in codes]
+        self._each = [KernelBoundLoss("logistic", workers, own, weight) for own in codes]
 
     def evaluate(self, score: Matrix) -> float:
         return sum(one.evaluate(score[:, k : k + 1]) for k, one in enumerate(self._each))

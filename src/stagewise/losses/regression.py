@@ -56,7 +56,7 @@ class SquaredError(Loss):
         return np.array([mean_rows(y, weight)])
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return KernelBoundLoss(Gradients.squared, workers, y, weight)
+        return KernelBoundLoss("squared", workers, y, weight)
 
 
 class AbsoluteError(Loss):
@@ -87,7 +87,7 @@ class AbsoluteError(Loss):
         return np.array([weighted_quantile(np.ascontiguousarray(y), weight, 0.5)])
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return KernelBoundLoss(Gradients.absolute, workers, y, weight)
+        return KernelBoundLoss("absolute", workers, y, weight)
 
 
 class Quantile(Loss):
@@ -127,7 +127,7 @@ class Quantile(Loss):
         return np.array([weighted_quantile(np.ascontiguousarray(y), weight, self.quantile)])
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return KernelBoundLoss(Gradients.quantile, workers, y, weight, self.quantile)
+        return KernelBoundLoss("quantile", workers, y, weight, self.quantile)
 
 
 class Huber(Loss):
@@ -197,7 +197,7 @@ class Huber(Loss):
         return _HuberBoundLoss(self, workers, y, weight)
 
 
-class _HuberBoundLoss(KernelBoundLoss):
+class _HuberBoundLoss(BoundLoss):
     """Computes δ with every evaluation, unless it is fixed."""
 
     delta: float
@@ -205,20 +205,31 @@ class _HuberBoundLoss(KernelBoundLoss):
     def __init__(
         self, loss: Huber, workers: Workers, y: npt.NDArray[Any], weight: Vector | None
     ) -> None:
-        super().__init__(Gradients.huber, workers, y, weight)
-        self._loss = loss
+        self._loss, self._workers, self._y, self._weight = loss, workers, y, weight
+        self._gradients = Gradients(len(y))
+        self._score = np.empty(0)
+        self._filled = False
 
     def evaluate(self, score: Matrix) -> float:
-        fixed = self._loss.delta
+        self._score, fixed = score[:, 0], self._loss.delta
         self.delta = (
             residual_quantile(
-                self._workers, self._y, score[:, 0], self._weight, self._loss.quantile
+                self._workers, self._y, self._score, self._weight, self._loss.quantile
             )
             if fixed is None
             else fixed
         )
-        self._own = (self.delta,)
-        return super().evaluate(score)
+        return self._fill()
+
+    def gradients(self, output: int) -> Gradients:
+        if not self._filled:
+            self._fill()
+        self._filled = False  # the caller may change them
+        return self._gradients
+
+    def _fill(self) -> float:
+        self._filled = True
+        return self._gradients.huber(self._workers, self._y, self._score, self._weight, self.delta)
 
 
 class Expectile(Loss):

@@ -7,21 +7,21 @@ kernels and exporters read. This module must not import features, losses or task
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Columns, Forest, LeafModels, Shap, SparseColumns, Workers
+from stagewise.model.tree_list import FlatTrees, TreeList
 from stagewise.trees.linear_leaves import LINEAR_LEAF_ARRAYS, LinearLeaves
-from stagewise.trees.tree import NODE_ARRAYS, CategorySets, Tree
+from stagewise.trees.tree import NODE_ARRAYS, Tree
 
 __all__ = ["Ensemble"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, init=False)
 class Ensemble:
     """A sum of trees for each output.
 
@@ -34,7 +34,7 @@ class Ensemble:
         The number of columns that the trees may split on.
     base : float64 array of shape (n_outputs,)
         The constant score of each output.
-    trees : list of Tree
+    trees : TreeList
         The terms, round by round.
     n_categories : sequence of int
         The number of categories of each column, 0 for a numeric one; empty: all are numeric.
@@ -44,11 +44,22 @@ class Ensemble:
 
     n_features: int
     base: npt.NDArray[np.float64]
-    trees: list[Tree] = field(default_factory=list)
+    trees: TreeList
     n_categories: Sequence[int] = ()
     outputs_per_tree: int = 1
-    _flat: Mapping[str, npt.NDArray[Any]] | None = field(default=None, init=False, repr=False)
-    _forest: Forest | None = field(default=None, init=False, repr=False)
+
+    def __init__(
+        self,
+        n_features: int,
+        base: npt.NDArray[np.float64],
+        trees: Iterable[Tree] = (),
+        n_categories: Sequence[int] = (),
+        outputs_per_tree: int = 1,
+    ) -> None:
+        self.n_features, self.base = n_features, base
+        self.trees = trees if isinstance(trees, TreeList) else TreeList(trees)
+        self.n_categories, self.outputs_per_tree = n_categories, outputs_per_tree
+        self._forest: Forest | None = None
 
     @property
     def n_outputs(self) -> int:
@@ -77,7 +88,7 @@ class Ensemble:
 
     def _forget(self) -> None:
         """Remove what was computed from the trees, which have changed."""
-        self._flat = self._forest = None
+        self._forest = None
 
     def set_terms(self, terms: Iterable[Tree]) -> None:
         """Replace all trees."""
@@ -89,14 +100,19 @@ class Ensemble:
         self.trees.append(tree)
         self._forget()
 
+    def append_flat(self, flat: FlatTrees) -> None:
+        """Add the next trees, as flat arrays."""
+        self.trees.append_flat(flat)
+        self._forget()
+
     def truncate(self, rounds: int) -> None:
         """Remove all rounds after the first `rounds`."""
-        del self.trees[rounds * self.trees_per_round :]
+        self.trees.truncate(rounds * self.trees_per_round)
         self._forget()
 
     def select_rounds(self, rounds: Iterable[int]) -> Ensemble:
         """Return an ensemble of the trees of some rounds, with base scores 0."""
-        trees = [tree for m in rounds for tree in self.trees[self._places(m)]]
+        trees = TreeList(tree for m in rounds for tree in self.trees[self._places(m)])
         return replace(self, base=np.zeros(self.n_outputs), trees=trees)
 
     def replace_rounds(self, rounds: Iterable[int], part: Ensemble) -> None:
@@ -125,14 +141,15 @@ class Ensemble:
                 self.n_outputs,
                 self.outputs_per_tree,
                 **self._category_arguments(flat),
-                linear_leaves=self._native_lines(),
+                linear_leaves=self._native_lines(flat),
             )
         return self._forest
 
-    def _native_lines(self) -> LeafModels | None:
-        lines = self._all_lines()
-        nodes = sum(len(tree.feature) for tree in self.trees)
-        return None if lines is None else lines.native(nodes, self.n_features)
+    def _native_lines(self, flat: FlatTrees) -> LeafModels | None:
+        if "line_node" not in flat:
+            return None
+        lines = LinearLeaves(**{name: flat[f"line_{name}"] for name in LINEAR_LEAF_ARRAYS})
+        return lines.native(len(flat["feature"]), self.n_features)
 
     def _category_arguments(
         self, flat: Mapping[str, npt.NDArray[Any]]
@@ -219,7 +236,7 @@ class Ensemble:
             most_bytes,
             table_bytes,
             **self._category_arguments(flat),
-            linear_leaves=self._native_lines(),
+            linear_leaves=self._native_lines(flat),
         )
 
     def flat(self) -> dict[str, npt.NDArray[Any]]:
@@ -236,8 +253,9 @@ class Ensemble:
             `CategorySets`. If there are linear leaves, also the concatenated `LinearLeaves`:
             ``line_node``, numbered through all trees, and so on.
         """
-        if self._flat is not None:
-            return dict(self._flat)
+        known = self.trees.flat()
+        if known is not None:
+            return dict(known)
         start = np.zeros(len(self.trees) + 1, dtype=np.uint64)
         np.cumsum([len(tree.feature) for tree in self.trees], out=start[1:], dtype=np.uint64)
         flat: dict[str, npt.NDArray[Any]] = {"tree_start": start}
@@ -294,62 +312,9 @@ class Ensemble:
         flat: Mapping[str, npt.NDArray[Any]],
         n_categories: Sequence[int] = (),
     ) -> Ensemble:
-        """Return an ensemble whose trees are views of flat arrays, as `flat` returns them."""
-        bounds = list(pairwise(flat["tree_start"].tolist()))
-        sets: list[CategorySets | None] = [None] * len(bounds)
-        if "set_start" in flat:
-            sets = _cut_sets(flat["set_start"], flat["level_sets"], bounds)
-        lines: list[LinearLeaves | None] = [None] * len(bounds)
-        if "line_node" in flat:
-            lines = _cut_lines({name: flat[f"line_{name}"] for name in LINEAR_LEAF_ARRAYS}, bounds)
-        trees = [
-            Tree(
-                **{name: flat[name][first:last] for name in NODE_ARRAYS},
-                category_sets=own,
-                linear_leaves=leaves,
-            )
-            for (first, last), own, leaves in zip(bounds, sets, lines, strict=True)
-        ]
+        """Return an ensemble of the trees of flat arrays, as `flat` returns them."""
         value = flat["value"]
         width = 1 if value.ndim == 1 else value.shape[1]
-        ensemble = cls(n_features, base, trees, n_categories, width)
-        ensemble._flat = flat
+        ensemble = cls(n_features, base, TreeList(), n_categories, width)
+        ensemble.append_flat(flat)
         return ensemble
-
-
-def _cut_sets(
-    start: npt.NDArray[np.int64], bits: npt.NDArray[np.uint64], bounds: list[tuple[int, int]]
-) -> list[CategorySets | None]:
-    """Return the category sets of each tree; they are stored in the order of the trees."""
-    sets: list[CategorySets | None] = []
-    end = len(bits)
-    for first, last in reversed(bounds):
-        own = start[first:last]
-        begin = int(own[own >= 0].min(initial=end))
-        relative = np.where(own >= 0, own - begin, -1).astype(np.int32)
-        sets.append(CategorySets(relative, bits[begin:end]) if begin < end else None)
-        end = begin
-    return sets[::-1]
-
-
-def _cut_lines(
-    flat: Mapping[str, npt.NDArray[Any]], bounds: list[tuple[int, int]]
-) -> list[LinearLeaves | None]:
-    """Return the linear leaves of each tree; they are stored in the order of the nodes."""
-    cuts = np.searchsorted(flat["node"], [first for first, _ in bounds] + [bounds[-1][1]])
-    lines: list[LinearLeaves | None] = []
-    for (first, _), (begin, end) in zip(bounds, pairwise(cuts.tolist()), strict=True):
-        if begin == end:
-            lines.append(None)
-            continue
-        start = flat["start"][begin : end + 1]
-        terms = slice(int(start[0]), int(start[-1]))
-        per_term = ("feature", "slope", "centre")
-        own = {
-            name: array[terms if name in per_term else slice(begin, end)]
-            for name, array in flat.items()
-        }
-        lines.append(
-            LinearLeaves(**{**own, "node": own["node"] - first, "start": start - start[0]})
-        )
-    return lines

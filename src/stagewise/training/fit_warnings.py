@@ -59,16 +59,14 @@ def warn_if_no_split(
         Whether F starts from an estimator, which still distinguishes rows.
     """
     model = result.model
-    if not isinstance(model, Model) or _has_split(model) or _is_constant(result, data):
+    if (
+        not isinstance(model, Model)
+        or model.ensemble.trees.depend_on_features()
+        or _is_constant(result, data)
+    ):
         return
     same = "the trees add nothing to init" if starts else "the model predicts the same for all rows"
     warn_caller(f"No tree has a split, so {same}. {_reason(result, data, params)}")
-
-
-def _has_split(model: Model) -> bool:
-    """Return whether a term of a model depends on a feature."""
-    trees = model.ensemble.trees
-    return any((tree.feature >= 0).any() or tree.linear_leaves is not None for tree in trees)
 
 
 def _is_constant(result: FitResult, data: TrainingData) -> bool:

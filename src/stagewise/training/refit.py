@@ -20,6 +20,7 @@ from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import BoundLoss, Loss
 from stagewise.losses.base import repeat_score, squeeze_outputs
 from stagewise.model.ensemble import Ensemble
+from stagewise.model.tree_list import TreeList
 from stagewise.trees.tree import Tree
 
 __all__ = ["FitRounds", "RefitRows", "refit_average", "refit_sum"]
@@ -143,7 +144,7 @@ def refit_sum(
             score[:, outputs] += tree.value.reshape(len(tree.feature), -1)[leaf]
             trees.append(tree)
         losses.append(bound.evaluate(score) / total)
-    return replace(ensemble, base=base, trees=trees), losses
+    return replace(ensemble, base=base, trees=TreeList(trees)), losses
 
 
 def _best_constant(loss: Loss, rows: RefitRows, base: Vector) -> Vector:
@@ -189,7 +190,7 @@ def refit_average(
             found.append(np.divide(sums, weights, out=np.zeros_like(sums), where=weights > 0))
         shares = np.stack(found, axis=1) / len(ensemble.trees)
         trees.append(_averaged(tree, leaf, shares, decay, rows.weight))
-    return replace(ensemble, trees=trees)
+    return replace(ensemble, trees=TreeList(trees))
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,7 @@ from stagewise.model.file.checks import (
     check_trees,
 )
 from stagewise.model.file.sections import FOLD_ENSEMBLES, FOLD_TREES, VECTORS
+from stagewise.model.tree_list import TreeList
 
 __all__ = ["pack_fold_ensembles", "unpack_fold_ensembles"]
 
@@ -37,7 +38,9 @@ def pack_fold_ensembles(ensembles: Sequence[Ensemble]) -> dict[str, Array]:
     """Return the sections of the models of folds; empty if there are none."""
     if not ensembles:
         return {}
-    together = replace(ensembles[0], trees=[tree for own in ensembles for tree in own.trees])
+    together = replace(
+        ensembles[0], trees=TreeList(tree for own in ensembles for tree in own.trees)
+    )
     arrays = together.flat()
     if together.outputs_per_tree > 1:
         (name,) = VECTORS
@@ -96,7 +99,7 @@ def unpack_fold_ensembles(
     for base, (first, last) in zip(bases, pairwise(bounds), strict=True):
         if (last - first) % together.trees_per_round:
             raise ModelFormatError("a model of a fold has an incomplete round")
-        own = replace(together, base=base, trees=together.trees[first:last])
+        own = replace(together, base=base, trees=TreeList(together.trees[first:last]))
         check_predictions(own.flat(), base, offset, scale)
         found.append(own)
     return tuple(found)

@@ -17,6 +17,7 @@ from stagewise.linear.design import Design
 from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
+from stagewise.model.tree_list import TreeList
 from stagewise.training.fit_report import ONE_VALUE
 from stagewise.training.preparation import Scale, make_model, new_ensemble, score_rows
 from stagewise.training.reading.training_data import TrainingData
@@ -84,7 +85,7 @@ class ComponentAdapter:
 
     def continued(self, features: Any, previous: Ensemble) -> Ensemble:
         """Return a copy of the ensemble of an earlier fit."""
-        return replace(previous, trees=list(previous.trees))
+        return replace(previous, trees=TreeList(previous.trees))
 
     def score(self, ensemble: Ensemble, source: Any, context: FitContext) -> Vector:
         """Return the scores of rows, shape (n_rows, n_outputs)."""

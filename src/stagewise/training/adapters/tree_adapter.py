@@ -19,6 +19,7 @@ from stagewise.learners.tree_learner import TreeLearner
 from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
+from stagewise.model.tree_list import TreeList
 from stagewise.training.feature_rules import FeatureRules, check_positions
 from stagewise.training.fit_report import warn_if_constant
 from stagewise.training.preparation import Scale, encode_bins, make_model, new_ensemble, score_rows
@@ -97,7 +98,7 @@ class TreeAdapter:
                 f"leaves={word!r}. Fit with warm_start=False to start a new model."
             )
         categories = features.n_categories_per_column()
-        return replace(previous, trees=list(previous.trees), n_categories=categories)
+        return replace(previous, trees=TreeList(previous.trees), n_categories=categories)
 
     def score(self, ensemble: Ensemble, source: Any, context: FitContext) -> Vector:
         """Return the scores of rows, shape (n_rows, n_outputs)."""

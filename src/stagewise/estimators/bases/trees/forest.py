@@ -42,6 +42,7 @@ from stagewise.learners.histogram_tree import feature_share
 from stagewise.losses import Loss
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
+from stagewise.model.tree_list import TreeList
 from stagewise.options import SplitSearch, conformal_rule
 from stagewise.training.describe import describe_forest, other_parameters
 from stagewise.training.forest_trainer import train_forest
@@ -334,7 +335,7 @@ class BaseForest(ReportMixin, AverageMixin, FitMixin, TreeAttributes, ModelScore
             del params["max_bins"]
         alone = replace(
             model,
-            ensemble=replace(ensemble, trees=[tree.with_values(tree.value * n)]),
+            ensemble=replace(ensemble, trees=TreeList([tree.with_values(tree.value * n)])),
             train_loss=np.empty(0),
             valid_loss=np.empty(0),
             learned={},

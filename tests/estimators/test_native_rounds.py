@@ -1,0 +1,134 @@
+"""Rounds in one native call have the bytes of the loop in Python."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import stagewise
+from stagewise import Goss, GradientBoostingClassifier, GradientBoostingRegressor, Mvs
+from stagewise.boosting import loop
+from stagewise.boosting.native_rounds import NativeRounds
+
+rng = np.random.default_rng(0)
+N = 300
+X = pd.DataFrame(rng.normal(size=(N, 4)), columns=list("abcd"))
+X.loc[::7, "b"] = np.nan
+X["town"] = pd.Categorical(rng.choice(list("pqrst"), N))
+Y = X["a"].to_numpy() + (X["town"] == "p").to_numpy() + rng.normal(size=N)
+WEIGHT = rng.integers(0, 4, N).astype(float)
+
+CASES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "squared": (GradientBoostingRegressor(n_estimators=70), {}),
+    "log": (GradientBoostingClassifier(n_estimators=70), {}),
+    "poisson": (GradientBoostingRegressor(n_estimators=9, loss="poisson"), {}),
+    "tweedie": (GradientBoostingRegressor(n_estimators=9, loss="tweedie"), {}),
+    "weights": (GradientBoostingRegressor(n_estimators=9), {"sample_weight": WEIGHT}),
+    "symmetric": (GradientBoostingRegressor(n_estimators=9, grow_policy="symmetric"), {}),
+    "fraction": (GradientBoostingRegressor(n_estimators=9, subsample=0.5), {}),
+    "goss": (GradientBoostingRegressor(n_estimators=9, sampling=Goss(top=0.2, other=0.2)), {}),
+    "mvs": (GradientBoostingRegressor(n_estimators=9, subsample=0.5, sampling=Mvs()), {}),
+    "bootstrap": (
+        GradientBoostingRegressor(n_estimators=9, subsample=0.5, sampling="bootstrap"),
+        {},
+    ),
+    "folds": (GradientBoostingRegressor(n_estimators=90, early_stopping=3), {}),
+    "held out": (GradientBoostingRegressor(n_estimators=90, early_stopping=True), {}),
+    "sets": (
+        GradientBoostingRegressor(n_estimators=90, n_iter_no_change=5),
+        {"eval_set": [(X[:99], Y[:99]), (X[99:], Y[99:])]},
+    ),
+    "metrics": (
+        GradientBoostingRegressor(n_estimators=9, eval_metric=["mae", "r2"]),
+        {"eval_set": [(X[:99], Y[:99]), (X, Y)]},
+    ),
+    "encoded": (GradientBoostingRegressor(n_estimators=9, category_encoding="target"), {}),
+    "default": (GradientBoostingClassifier(n_estimators="auto", early_stopping=3), {}),
+}
+
+
+def fit(case: str) -> Any:
+    model, given = CASES[case]
+    y = (Y > 0) if isinstance(model, GradientBoostingClassifier) else Y
+    y = np.abs(Y) if case in ("poisson", "tweedie") else y
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return stagewise_clone(model).fit(X, y, **given)
+
+
+def stagewise_clone(model: Any) -> Any:
+    from sklearn.base import clone
+
+    return clone(model)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_native_rounds_have_the_bytes_of_python(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    run = NativeRounds.run
+
+    def counted(self: NativeRounds, first: int, count: int) -> Any:
+        calls.append(count)
+        return run(self, first, count)
+
+    monkeypatch.setattr(NativeRounds, "run", counted)
+    native = fit(case)
+    assert calls
+    monkeypatch.setattr(loop.NativeRounds, "of", lambda *args: None)
+    calls.clear()
+    python = fit(case)
+    assert not calls
+    assert native.fingerprint() == python.fingerprint()
+    assert np.array_equal(native.predict(X), python.predict(X))
+    assert native.evals_result_ == python.evals_result_
+    assert native.n_iter_ == python.n_iter_
+
+
+def test_a_round_needs_python_for_callbacks_and_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = []
+    run = NativeRounds.run
+
+    def counted(self: NativeRounds, first: int, count: int) -> Any:
+        counts.append(count)
+        return run(self, first, count)
+
+    monkeypatch.setattr(NativeRounds, "run", counted)
+    seen: list[int] = []
+    GradientBoostingRegressor(n_estimators=5, callbacks=[lambda p: seen.append(p.round)]).fit(X, Y)
+    assert seen == [1, 2, 3, 4, 5]
+    assert counts == [1] * 5
+    counts.clear()
+    model = GradientBoostingRegressor(n_estimators=5, eval_metric="mae", early_stopping=False)
+    model.fit(X, Y, eval_set=[(X[:99], Y[:99]), (X, Y)])
+    assert counts == [1] * 5
+    counts.clear()
+    GradientBoostingRegressor(n_estimators=130).fit(X, Y)
+    assert counts == [64, 64, 2]
+
+
+def test_rounds_end_with_a_loss_that_is_not_finite() -> None:
+    y = np.abs(Y) + 0.1
+    model = GradientBoostingRegressor(n_estimators=300, learning_rate=1.0, loss="poisson")
+    with pytest.raises(
+        ValueError, match=r"validation loss became nan in round \d+: the fit diverged"
+    ):
+        model.fit(X, y, X_val=X.assign(a=-X["a"]), y_val=y * 1e306)
+
+
+def test_a_warm_start_goes_on_from_native_rounds() -> None:
+    model = GradientBoostingRegressor(n_estimators=30, warm_start=True).fit(X, Y)
+    model.set_params(n_estimators=70).fit(X, Y)
+    whole = GradientBoostingRegressor(n_estimators=70).fit(X, Y)
+    assert model.fingerprint() == whole.fingerprint()
+
+
+def test_a_loaded_model_is_the_same(tmp_path: Any) -> None:
+    model = GradientBoostingRegressor(n_estimators=70, leaves="linear").fit(X, Y)
+    model.save(tmp_path / "m.stgw")
+    loaded = stagewise.load(tmp_path / "m.stgw")
+    assert np.array_equal(loaded.predict(X, n_rounds=3), model.predict(X, n_rounds=3))
+    assert loaded.fingerprint() == model.fingerprint()
