@@ -8,7 +8,7 @@ the same bytes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from stagewise.learners.tree_learner import BoundTree
 from stagewise.losses import BoundLoss
 from stagewise.losses.kernel import KernelBoundLoss
 from stagewise.model.ensemble import Ensemble
-from stagewise.trees.tree import NODE_ARRAYS
+from stagewise.model.tree_list import flat_trees
 
 __all__ = ["ROUNDS_AT_ONCE", "NativeRounds"]
 
@@ -82,6 +82,8 @@ class NativeRounds:
             The key of all random numbers.
         """
         recipe = parts.recipe
+        if not (isinstance(bound, KernelBoundLoss) and isinstance(learner, BoundTree)):
+            return None
         plain = (
             parts.step is newton
             and recipe.response is responses.newton
@@ -89,12 +91,9 @@ class NativeRounds:
             and recipe.correction is None
             and not recipe.out_of_bag
             and not parts.joint
-            and parts.loss.n_outputs == 1
         )
         draw = recipe.sampling.native(parts.spread)
         if not plain or draw is None or not isinstance(ensemble, Ensemble):
-            return None
-        if not (isinstance(bound, KernelBoundLoss) and isinstance(learner, BoundTree)):
             return None
         rounds = Rounds(
             workers,
@@ -126,9 +125,5 @@ class NativeRounds:
             There are fewer rounds if a loss is not finite.
         """
         start, *arrays, sets, bits, losses = self._rounds.run(first, count)
-        flat: dict[str, npt.NDArray[Any]] = {"tree_start": start}
-        flat |= zip(NODE_ARRAYS, cast(Any, arrays), strict=True)
-        if len(bits):
-            flat |= {"set_start": sets, "level_sets": bits}
-        self._ensemble.append_flat(flat)
+        self._ensemble.append_flat(flat_trees(start, arrays, sets, bits))
         return losses.reshape(len(start) - 1, -1)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from stagewise.trees.linear_leaves import LINEAR_LEAF_ARRAYS, LinearLeaves
 from stagewise.trees.tree import NODE_ARRAYS, CategorySets, Tree
 
-__all__ = ["FlatTrees", "TreeList"]
+__all__ = ["FlatTrees", "TreeList", "flat_trees"]
 
 FlatTrees = Mapping[str, npt.NDArray[Any]]
 """The concatenated arrays of trees, as `Ensemble.flat` returns them."""
@@ -111,6 +111,18 @@ class TreeList(MutableSequence[Tree]):
         trees = self._read()
         self._flat = None
         return trees
+
+
+def flat_trees(
+    start: npt.NDArray[np.uint64],
+    arrays: Iterable[Any],
+    set_start: npt.NDArray[np.int64],
+    bits: npt.NDArray[np.uint64],
+) -> FlatTrees:
+    """Return flat arrays: of `NODE_ARRAYS` in their order, and of category sets, if there are any."""
+    flat: dict[str, npt.NDArray[Any]] = {"tree_start": start}
+    flat |= zip(NODE_ARRAYS, arrays, strict=True)
+    return flat | {"set_start": set_start, "level_sets": bits} if len(bits) else flat
 
 
 def n_trees(flat: FlatTrees) -> int:
