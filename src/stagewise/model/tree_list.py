@@ -119,7 +119,7 @@ def flat_trees(
     set_start: npt.NDArray[np.int64],
     bits: npt.NDArray[np.uint64],
 ) -> FlatTrees:
-    """Return flat arrays: of `NODE_ARRAYS` in their order, and of category sets, if there are any."""
+    """Return flat arrays: those of `NODE_ARRAYS`, in their order, and of category sets if any."""
     flat: dict[str, npt.NDArray[Any]] = {"tree_start": start}
     flat |= zip(NODE_ARRAYS, arrays, strict=True)
     return flat | {"set_start": set_start, "level_sets": bits} if len(bits) else flat
