@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "bindings/bindings.hpp"
+#include "gradients/row_loss.hpp"
 
 namespace stagewise {
 namespace {
@@ -33,6 +34,21 @@ Out<double> of_times(const CoxLoss& loss, double (CoxLoss::*value)(size_t) const
   std::vector<double> out(loss.times());
   for (size_t k = 0; k < out.size(); ++k) out[k] = (loss.*value)(k);
   return to_numpy(std::move(out));
+}
+
+// The loss with the gradients of all rows of the table, and those of weight 0.
+RowLoss* row_loss(CoxLoss& loss, const Engine& engine, size_t rows, const Weight& weight) {
+  require(rows >= loss.table_rows() && (!weight || weight->shape(0) == rows),
+          "one weight per row of the table");
+  const double* const w = weight ? weight->data() : nullptr;
+  return new RowLoss(
+      rows, [&loss, w, kernels = &engine.kernels, gradient = std::vector<double>(rows, 0.0),
+             hessian = std::vector<double>(rows, 0.0)](
+                Workers& workers, std::span<const double> score, Gradients& gradients) mutable {
+        const double value = loss.evaluate(workers, *kernels, score, gradient, hessian);
+        gradients.assign(workers, gradient.data(), hessian.data(), w);
+        return value;
+      });
 }
 
 }  // namespace
@@ -68,6 +84,8 @@ void bind_cox_loss(nb::module_& m) {
                                  {hessian.data(), hessian.shape(0)});
           },
           "workers"_a, "score"_a.noconvert(), "gradient"_a.noconvert(), "hessian"_a.noconvert())
+      .def("row_loss", &row_loss, "workers"_a, "n_rows"_a, "weight"_a.noconvert().none(),
+           nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), nb::keep_alive<0, 4>())
       .def_prop_ro("shift", &CoxLoss::shift)
       .def("cumulative_hazard",
            [](const CoxLoss& self) { return of_times(self, &CoxLoss::cumulative_hazard); })

@@ -85,17 +85,28 @@ auto loss_named(const Kernels& kernels, std::string_view name, const Names& name
   throw std::invalid_argument("no such loss");
 }
 
+// block(score, begin, n, out, sums): fills a block of rows.
+template <class Block>
+RowLoss::Fill row_fill(Block block) {
+  return [block](Workers& workers, std::span<const double> score, Gradients& gradients) {
+    gradients.fill(workers, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
+      block(score.data(), begin, n, out, sums);
+    });
+    return gradients.sums().loss;
+  };
+}
+
 void make_number_loss(RowLoss* self, const Engine& engine, const char* kernel, const In<double>& y,
                       const Weight& weight, double parameter) {
   require(!weight || weight->shape(0) == y.shape(0), "one weight per row");
   const Kernels::NumberLoss loss = loss_named(engine.kernels, kernel, kNumberLosses);
   const double* const target = y.data();
   const double* const w = weight ? weight->data() : nullptr;
-  new (self) RowLoss(y.shape(0), [=](const double* score, size_t begin, size_t n, GradientSlot* out,
-                                     LossSums* sums) {
-    loss(target + begin, score + begin, w == nullptr ? nullptr : w + begin, n, parameter, out,
-         sums);
-  });
+  new (self) RowLoss(y.shape(0), row_fill([=](const double* score, size_t begin, size_t n,
+                                              GradientSlot* out, LossSums* sums) {
+                       loss(target + begin, score + begin, w == nullptr ? nullptr : w + begin, n,
+                            parameter, out, sums);
+                     }));
 }
 
 void make_label_loss(RowLoss* self, const Engine& engine, const char* kernel, const In<int32_t>& y,
@@ -104,10 +115,11 @@ void make_label_loss(RowLoss* self, const Engine& engine, const char* kernel, co
   const Kernels::LabelLoss loss = loss_named(engine.kernels, kernel, kLabelLosses);
   const int32_t* const labels = y.data();
   const double* const w = weight ? weight->data() : nullptr;
-  new (self) RowLoss(y.shape(0), [=](const double* score, size_t begin, size_t n, GradientSlot* out,
-                                     LossSums* sums) {
-    loss(labels + begin, score + begin, w == nullptr ? nullptr : w + begin, n, out, sums);
-  });
+  new (self) RowLoss(
+      y.shape(0),
+      row_fill([=](const double* score, size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
+        loss(labels + begin, score + begin, w == nullptr ? nullptr : w + begin, n, out, sums);
+      }));
 }
 
 std::span<const double> scores_of_rows(const RowLoss& loss, const In<double>& score) {
@@ -167,16 +179,7 @@ void fill_assigned(Engine& engine, Gradients& gradients, const In<double>& gradi
                    const In<double>& hessian, const Weight& weight) {
   const LossArguments rows(gradients, gradient.shape(0), hessian.shape(0), weight);
   const GilRelease release;
-  gradients.fill(engine.workers, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
-    for (size_t i = 0; i < n; ++i) {
-      const double g = gradient.data()[begin + i], h = hessian.data()[begin + i];
-      const double w = rows.w == nullptr ? 1.0 : rows.w[begin + i];
-      out[i].pair.gradient = static_cast<float>(g);
-      out[i].pair.hessian = static_cast<float>(h);
-      sums->abs_gradient += w * (g < 0.0 ? -g : g);
-      sums->hessian += w * h;
-    }
-  });
+  gradients.assign(engine.workers, gradient.data(), hessian.data(), rows.w);
 }
 
 // The rows of a loss of ordered classes, checked.

@@ -35,6 +35,20 @@ void Gradients::require_pairs() const {
     throw std::invalid_argument("gradients are filled by a loss before each tree");
 }
 
+void Gradients::assign(Workers& workers, const double* gradient, const double* hessian,
+                       const double* weight) {
+  fill(workers, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
+    for (size_t i = 0; i < n; ++i) {
+      const double g = gradient[begin + i], h = hessian[begin + i];
+      const double w = weight == nullptr ? 1.0 : weight[begin + i];
+      out[i].pair.gradient = static_cast<float>(g);
+      out[i].pair.hessian = static_cast<float>(h);
+      sums->abs_gradient += w * (g < 0.0 ? -g : g);
+      sums->hessian += w * h;
+    }
+  });
+}
+
 void Gradients::transform(Workers& workers, const double* weight, const Response& response) {
   require_pairs();
   const double loss = sums_.loss;

@@ -56,6 +56,10 @@ class Gradients {
     largest_hessian_ = 0.0;
   }
 
+  // Sets the pairs of all rows; weight: per row, or null.
+  void assign(Workers& workers, const double* gradient, const double* hessian,
+              const double* weight);
+
   // Changes the pairs: gradients are clipped to `limit` times the hessian, so that no |g/h| is
   // larger (0: no limit); hessians become 1; gradients become absolute.
   struct Response {

@@ -12,22 +12,19 @@ namespace stagewise {
 
 class RowLoss {
  public:
-  // As the blocks of Gradients::fill, of the scores of all rows.
+  // Fills the gradients at the scores of all rows, and returns the sum of the losses. What it reads
+  // must live as long.
   using Fill =
-      std::function<void(const double* score, size_t begin, size_t n, GradientSlot*, LossSums*)>;
+      std::function<double(Workers& workers, std::span<const double> score, Gradients& gradients)>;
 
-  // Arrays that `fill` reads must live as long.
   RowLoss(size_t rows, Fill fill) : fill_(std::move(fill)), gradients_(rows) {}
 
   size_t rows() const { return gradients_.rows(); }
 
   // The sum of the losses at these scores.
   double evaluate(Workers& workers, std::span<const double> score) {
-    gradients_.fill(workers, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
-      fill_(score.data(), begin, n, out, sums);
-    });
     taken_ = false;
-    return gradients_.sums().loss;
+    return fill_(workers, score, gradients_);
   }
 
   // The gradients at the scores of the last evaluation, which are passed again: the caller may

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import stagewise
 from stagewise import Goss, GradientBoostingClassifier, GradientBoostingRegressor, Mvs
@@ -47,23 +48,29 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
         {"eval_set": [(X[:99], Y[:99]), (X, Y)]},
     ),
     "encoded": (GradientBoostingRegressor(n_estimators=9, category_encoding="target"), {}),
+    "cox": (GradientBoostingSurvival(n_estimators=9), {"sample_weight": WEIGHT}),
+    "cox in folds": (GradientBoostingSurvival(n_estimators=20, early_stopping=3), {}),
     "default": (GradientBoostingClassifier(n_estimators="auto", early_stopping=3), {}),
 }
 
 
+TARGETS = {
+    "log": Y > 0,
+    "default": Y > 0,
+    "poisson": np.abs(Y),
+    "tweedie": np.abs(Y),
+    "cox": (np.round(np.exp(Y), 1) + 0.1, rng.random(N) < 0.7),
+    "cox in folds": (np.round(np.exp(Y), 1) + 0.1, rng.random(N) < 0.7),
+}
+"""The targets; of other cases Y."""
+
+
 def fit(case: str) -> Any:
     model, given = CASES[case]
-    y = (Y > 0) if isinstance(model, GradientBoostingClassifier) else Y
-    y = np.abs(Y) if case in ("poisson", "tweedie") else y
+    y = TARGETS.get(case, Y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return stagewise_clone(model).fit(X, y, **given)
-
-
-def stagewise_clone(model: Any) -> Any:
-    from sklearn.base import clone
-
-    return clone(model)
+        return clone(model).fit(X, y, **given)
 
 
 @pytest.mark.parametrize("case", CASES)

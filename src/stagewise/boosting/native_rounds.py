@@ -19,7 +19,7 @@ from stagewise.boosting.recipe import BoundRecipe
 from stagewise.boosting.step_input import newton
 from stagewise.learners.tree_learner import BoundTree
 from stagewise.losses import BoundLoss
-from stagewise.losses.kernel import KernelBoundLoss
+from stagewise.losses.kernel import NativeBoundLoss
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.tree_list import flat_trees
 
@@ -82,7 +82,7 @@ class NativeRounds:
             The key of all random numbers.
         """
         recipe = parts.recipe
-        if not (isinstance(bound, KernelBoundLoss) and isinstance(learner, BoundTree)):
+        if not (isinstance(bound, NativeBoundLoss) and isinstance(learner, BoundTree)):
             return None
         plain = (
             parts.step is newton
@@ -109,7 +109,7 @@ class NativeRounds:
             seed,
         )
         for own, loss in measured:
-            if not isinstance(loss, KernelBoundLoss):
+            if not isinstance(loss, NativeBoundLoss):
                 return None
             rows = own.rows
             rounds.measure(loss.rows, rows.score[:, 0], rows.total_weight, rows.table)

@@ -1,4 +1,4 @@
-"""The bound loss of losses with one output and a native kernel."""
+"""Bound losses with one output that the native core evaluates."""
 
 from __future__ import annotations
 
@@ -10,16 +10,47 @@ import numpy.typing as npt
 from stagewise._native import Gradients, RowLoss, Workers
 from stagewise.losses.base import BoundLoss, Matrix, Vector
 
-__all__ = ["KernelBoundLoss"]
+__all__ = ["KernelBoundLoss", "NativeBoundLoss"]
 
 
-class KernelBoundLoss(BoundLoss):
-    """A bound loss whose native kernel computes the gradients and sums the loss in one pass.
+class NativeBoundLoss(BoundLoss):
+    """A bound loss with one output whose gradients and sum are computed by one native object.
 
-    Attributes
+    Parameters
     ----------
+    workers : Workers
+        The threads.
     rows : RowLoss
-        The native object, which `Rounds` uses without Python.
+        The native object, which native rounds use without Python.
+    """
+
+    def __init__(self, workers: Workers, rows: RowLoss) -> None:
+        self._workers, self.rows = workers, rows
+        self._score = np.empty(0)
+
+    def evaluate(self, score: Matrix) -> float:
+        self._score = score[:, 0]
+        return self.rows.evaluate(self._workers, self._score)
+
+    def gradients(self, output: int) -> Gradients:
+        return self.rows.gradients(self._workers, self._score)
+
+
+class KernelBoundLoss(NativeBoundLoss):
+    """A bound loss of a native kernel, which computes each row by itself.
+
+    Parameters
+    ----------
+    kernel : str
+        The name of the kernel.
+    workers : Workers
+        The threads.
+    y : float64 array, or int32 array of labels
+        The targets.
+    weight : float64 array or None
+        How often each row counts; None: once.
+    own : float
+        The number of the loss, if it has one.
     """
 
     def __init__(
@@ -30,13 +61,5 @@ class KernelBoundLoss(BoundLoss):
         weight: Vector | None,
         *own: float,
     ) -> None:
-        self._workers, self._y, self._weight = workers, y, weight
-        self.rows = RowLoss(workers, kernel, y, weight, *own)
-        self._score = np.empty(0)
-
-    def evaluate(self, score: Matrix) -> float:
-        self._score = score[:, 0]
-        return self.rows.evaluate(self._workers, self._score)
-
-    def gradients(self, output: int) -> Gradients:
-        return self.rows.gradients(self._workers, self._score)
+        super().__init__(workers, RowLoss(workers, kernel, y, weight, *own))
+        self._y, self._weight = y, weight

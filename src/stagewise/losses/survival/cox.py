@@ -12,7 +12,8 @@ import numpy.typing as npt
 from stagewise._native import Workers
 from stagewise.elementary import portable_exp
 from stagewise.losses.base import BoundLoss, Matrix, Vector
-from stagewise.losses.survival.base import ONE_KIND, RowBoundLoss, SurvivalLoss
+from stagewise.losses.kernel import NativeBoundLoss
+from stagewise.losses.survival.base import ONE_KIND, SurvivalLoss
 from stagewise.losses.survival.baseline import Baseline
 from stagewise.losses.survival.risk_sets import RiskSets
 
@@ -163,15 +164,9 @@ class Cox(SurvivalLoss):
         return base * np.exp(score.reshape(len(score), -1)[:, :1])
 
 
-class _BoundCox(RowBoundLoss):
+class _BoundCox(NativeBoundLoss):
     def __init__(
         self, loss: Cox, workers: Workers, y: npt.NDArray[Any], weight: Vector | None
     ) -> None:
-        super().__init__(workers, len(y), weight)
-        self._terms = CoxTerms(risk_sets(y, weight), loss.ties)
-        self._gradient, self._hessian = np.zeros((2, len(y), 1))
-
-    def _evaluate(self, score: Matrix) -> tuple[float, Matrix, Matrix]:
-        gradient, hessian = self._gradient, self._hessian
-        own = score[:, 0], gradient[:, 0], hessian[:, 0]
-        return self._terms.evaluate(self._workers, *own), gradient, hessian
+        own = risk_sets(y, weight).loss(loss.ties)
+        super().__init__(workers, own.row_loss(workers, len(y), weight))
