@@ -11,7 +11,13 @@ import pytest
 from sklearn.base import clone
 
 import stagewise
-from stagewise import Goss, GradientBoostingClassifier, GradientBoostingRegressor, Mvs
+from stagewise import (
+    Goss,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    GradientBoostingSurvival,
+    Mvs,
+)
 from stagewise.boosting import loop
 from stagewise.boosting.native_rounds import NativeRounds
 
