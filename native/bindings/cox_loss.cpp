@@ -37,17 +37,14 @@ Out<double> of_times(const CoxLoss& loss, double (CoxLoss::*value)(size_t) const
 }
 
 // The loss with the gradients of all rows of the table, and those of weight 0.
-RowLoss* row_loss(CoxLoss& loss, const Engine& engine, size_t rows, const Weight& weight) {
+DerivativeLoss* row_loss(CoxLoss& loss, const Engine& engine, size_t rows, const Weight& weight) {
   require(rows >= loss.table_rows() && (!weight || weight->shape(0) == rows),
           "one weight per row of the table");
-  const double* const w = weight ? weight->data() : nullptr;
-  return new RowLoss(
-      rows, [&loss, w, kernels = &engine.kernels, gradient = std::vector<double>(rows, 0.0),
-             hessian = std::vector<double>(rows, 0.0)](
-                Workers& workers, std::span<const double> score, Gradients& gradients) mutable {
-        const double value = loss.evaluate(workers, *kernels, score, gradient, hessian);
-        gradients.assign(workers, gradient.data(), hessian.data(), w);
-        return value;
+  return new DerivativeLoss(
+      rows, 1, span_of(weight), true,
+      [&loss, kernels = &engine.kernels](Workers& workers, std::span<const double> score,
+                                         std::span<double> gradient, std::span<double> hessian) {
+        return loss.evaluate(workers, *kernels, score, gradient, hessian);
       });
 }
 

@@ -85,45 +85,33 @@ auto loss_named(const Kernels& kernels, std::string_view name, const Names& name
   throw std::invalid_argument("no such loss");
 }
 
-// block(score, begin, n, out, sums): fills a block of rows.
-template <class Block>
-RowLoss::Fill row_fill(Block block) {
-  return [block](Workers& workers, std::span<const double> score, Gradients& gradients) {
-    gradients.fill(workers, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
-      block(score.data(), begin, n, out, sums);
-    });
-    return gradients.sums().loss;
-  };
-}
-
-void make_number_loss(RowLoss* self, const Engine& engine, const char* kernel, const In<double>& y,
-                      const Weight& weight, double parameter) {
+void make_number_loss(KernelLoss* self, const Engine& engine, const char* kernel,
+                      const In<double>& y, const Weight& weight, double parameter) {
   require(!weight || weight->shape(0) == y.shape(0), "one weight per row");
   const Kernels::NumberLoss loss = loss_named(engine.kernels, kernel, kNumberLosses);
   const double* const target = y.data();
   const double* const w = weight ? weight->data() : nullptr;
-  new (self) RowLoss(y.shape(0), row_fill([=](const double* score, size_t begin, size_t n,
-                                              GradientSlot* out, LossSums* sums) {
-                       loss(target + begin, score + begin, w == nullptr ? nullptr : w + begin, n,
-                            parameter, out, sums);
-                     }));
+  new (self) KernelLoss(y.shape(0), [=](const double* score, size_t begin, size_t n,
+                                        GradientSlot* out, LossSums* sums) {
+    loss(target + begin, score + begin, w == nullptr ? nullptr : w + begin, n, parameter, out,
+         sums);
+  });
 }
 
-void make_label_loss(RowLoss* self, const Engine& engine, const char* kernel, const In<int32_t>& y,
-                     const Weight& weight) {
+void make_label_loss(KernelLoss* self, const Engine& engine, const char* kernel,
+                     const In<int32_t>& y, const Weight& weight) {
   require(!weight || weight->shape(0) == y.shape(0), "one weight per row");
   const Kernels::LabelLoss loss = loss_named(engine.kernels, kernel, kLabelLosses);
   const int32_t* const labels = y.data();
   const double* const w = weight ? weight->data() : nullptr;
-  new (self) RowLoss(
-      y.shape(0),
-      row_fill([=](const double* score, size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
-        loss(labels + begin, score + begin, w == nullptr ? nullptr : w + begin, n, out, sums);
-      }));
+  new (self) KernelLoss(y.shape(0), [=](const double* score, size_t begin, size_t n,
+                                        GradientSlot* out, LossSums* sums) {
+    loss(labels + begin, score + begin, w == nullptr ? nullptr : w + begin, n, out, sums);
+  });
 }
 
 std::span<const double> scores_of_rows(const RowLoss& loss, const In<double>& score) {
-  require(score.shape(0) == loss.rows(), "one score per row");
+  require(score.shape(0) == loss.scores(), "a score per row and output");
   return span_of(score);
 }
 
@@ -131,25 +119,60 @@ std::span<const double> scores_of_rows(const RowLoss& loss, const In<double>& sc
 using StateKernel = void (*)(const int32_t*, const double*, size_t, size_t, const double*, size_t,
                              float*, LossSums*);
 
+// The sum of the losses; fills the states of all rows.
+double evaluate_state(Workers& workers, std::span<const int32_t> y, const double* scores,
+                      const double* w, size_t outputs, float* state, size_t numbers,
+                      StateKernel kernel) {
+  const size_t n = y.size();
+  const auto blocks =
+      Gradients::sum_blocks(workers, n, [&](size_t begin, size_t m, LossSums* sums) {
+        kernel(y.data() + begin, scores + begin, n, outputs, w == nullptr ? nullptr : w + begin, m,
+               state + numbers * begin, sums);
+      });
+  return Gradients::rounded_sums(blocks).loss;
+}
+
+void check_labels(const In<int32_t>& y, size_t outputs) {
+  require(outputs > 1, "there are two classes at least");
+  for (const int32_t label : span_of(y))
+    require(label >= 0 && static_cast<size_t>(label) < outputs, "a class code is out of range");
+}
+
 double fill_state(Engine& engine, const In<int32_t>& y, const In<double>& scores,
                   const Weight& weight, size_t outputs, const InOut<float>& state, size_t numbers,
                   StateKernel kernel) {
   const size_t n = y.shape(0);
   require(scores.shape(0) == n * outputs && state.shape(0) == numbers * n,
           "scores are rows x outputs");
-  require(outputs > 1, "there are two classes at least");
   require(!weight || weight->shape(0) == n, "one weight per row");
-  for (size_t i = 0; i < n; ++i)
-    require(y.data()[i] >= 0 && static_cast<size_t>(y.data()[i]) < outputs,
-            "a class code is out of range");
-  const double* w = weight ? weight->data() : nullptr;
+  check_labels(y, outputs);
+  const double* const w = weight ? weight->data() : nullptr;
   const GilRelease release;
-  const auto blocks =
-      Gradients::sum_blocks(engine.workers, n, [&](size_t begin, size_t m, LossSums* sums) {
-        kernel(y.data() + begin, scores.data() + begin, n, outputs,
-               w == nullptr ? nullptr : w + begin, m, state.data() + numbers * begin, sums);
+  return evaluate_state(engine.workers, span_of(y), scores.data(), w, outputs, state.data(),
+                        numbers, kernel);
+}
+
+void make_softmax_loss(StateLoss* self, const Engine& engine, const In<int32_t>& y,
+                       const Weight& weight, size_t outputs) {
+  require(!weight || weight->shape(0) == y.shape(0), "one weight per row");
+  check_labels(y, outputs);
+  const std::span<const int32_t> labels = span_of(y);
+  const double* const w = weight ? weight->data() : nullptr;
+  const Kernels* const kernels = &engine.kernels;
+  const auto state = std::make_shared<std::vector<float>>(2 * labels.size());
+  new (self) StateLoss(
+      labels.size(), outputs,
+      [=](Workers& workers, std::span<const double> score) {
+        return evaluate_state(workers, labels, score.data(), w, outputs, state->data(), 2,
+                              kernels->softmax_state);
+      },
+      [=](Workers& workers, std::span<const double> score, size_t output, Gradients& gradients) {
+        gradients.fill(workers, [&](size_t begin, size_t n, GradientSlot* out, LossSums* sums) {
+          kernels->softmax(labels.data() + begin, score.data() + begin, state->data() + 2 * begin,
+                           static_cast<int32_t>(output), w == nullptr ? nullptr : w + begin, n, out,
+                           sums);
+        });
       });
-  return Gradients::rounded_sums(blocks).loss;
 }
 
 void fill_softmax(Engine& engine, Gradients& gradients, const In<int32_t>& y,
@@ -373,11 +396,8 @@ void bind_losses(nb::module_& m) {
       "workers"_a, "y"_a.noconvert(), "score"_a.noconvert(), "weight"_a.noconvert().none(),
       "thresholds"_a.noconvert(), "normal"_a);
   nb::class_<RowLoss>(m, "RowLoss")
-      .def("__init__", &make_number_loss, "workers"_a, "kernel"_a, "y"_a.noconvert(),
-           "weight"_a.noconvert().none(), "parameter"_a = 0.0, nb::keep_alive<1, 4>(),
-           nb::keep_alive<1, 5>())
-      .def("__init__", &make_label_loss, "workers"_a, "kernel"_a, "y"_a.noconvert(),
-           "weight"_a.noconvert().none(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>())
+      .def_prop_ro("n_rows", &RowLoss::rows)
+      .def_prop_ro("n_outputs", &RowLoss::outputs)
       .def(
           "evaluate",
           [](RowLoss& loss, Engine& e, const In<double>& score) {
@@ -388,12 +408,24 @@ void bind_losses(nb::module_& m) {
           "workers"_a, "score"_a.noconvert())
       .def(
           "gradients",
-          [](RowLoss& loss, Engine& e, const In<double>& score) -> Gradients& {
+          [](RowLoss& loss, Engine& e, const In<double>& score, size_t output) -> Gradients& {
             const std::span<const double> scores = scores_of_rows(loss, score);
+            require(output < loss.outputs(), "no such output");
             const GilRelease release;
-            return loss.gradients(e.workers, scores);
+            return loss.gradients(e.workers, scores, output);
           },
-          "workers"_a, "score"_a.noconvert(), nb::rv_policy::reference_internal);
+          "workers"_a, "score"_a.noconvert(), "output"_a, nb::rv_policy::reference_internal);
+  nb::class_<KernelLoss, RowLoss>(m, "KernelLoss")
+      .def("__init__", &make_number_loss, "workers"_a, "kernel"_a, "y"_a.noconvert(),
+           "weight"_a.noconvert().none(), "parameter"_a = 0.0, nb::keep_alive<1, 4>(),
+           nb::keep_alive<1, 5>())
+      .def("__init__", &make_label_loss, "workers"_a, "kernel"_a, "y"_a.noconvert(),
+           "weight"_a.noconvert().none(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>());
+  nb::class_<DerivativeLoss, RowLoss>(m, "DerivativeLoss");
+  nb::class_<StateLoss, RowLoss>(m, "StateLoss")
+      .def("__init__", &make_softmax_loss, "workers"_a, "y"_a.noconvert(),
+           "weight"_a.noconvert().none(), "outputs"_a, nb::keep_alive<1, 3>(),
+           nb::keep_alive<1, 4>());
   const auto def_state = [&](const char* name, size_t numbers, StateKernel Kernels::* kernel) {
     m.def(
         name,

@@ -12,7 +12,7 @@ namespace {
 using OptionalRows = std::optional<In<uint32_t>>;
 
 ScoredRows scored_rows(RowLoss& loss, const InOut<double>& score, double total_weight) {
-  require(score.shape(0) == loss.rows(), "one score per row");
+  require(score.shape(0) == loss.scores(), "a score per row and output");
   return {loss, {score.data(), score.shape(0)}, total_weight};
 }
 
@@ -24,7 +24,6 @@ RoundGrowers round_growers(const nb::sequence& rules, size_t rows) {
     growers.tables = own.size();
     growers.all.insert(growers.all.end(), own.begin(), own.end());
   }
-  require(growers.tables > 0, "there is a grower at least");
   for (const Grower* const grower : growers.all)
     require(grower->has_gradient_target() && grower->table_rows() == rows,
             "growers are of gradients of the same rows");
@@ -45,44 +44,46 @@ Rounds::Sample sample_of(Engine& engine, size_t rows, std::span<const double> we
   const auto from = [=, &engine](uint64_t round) {
     return DrawnRows{engine.workers, rows, weight, seed, round};
   };
-  const auto squares = [=, &engine](const Gradients& gradients, double ridge) {
-    std::vector<double> found(rows, 0.0);
-    gradients.add_squares(engine.workers, weight.empty() ? nullptr : weight.data(), ridge,
-                          found.data());
-    return found;
-  };
   if (name == "fraction")
-    return [=](const Gradients&, uint64_t round) { return draw_rows(from(round), first); };
+    return [=](const Rounds::Importance&, uint64_t round) { return draw_rows(from(round), first); };
   if (name == "fixed_size") {
     require(first > 0.0 && first <= 1.0, "the share is above 0 and at most 1");
-    return [=](const Gradients&, uint64_t round) { return draw_fixed_size(from(round), first); };
+    return [=](const Rounds::Importance&, uint64_t round) {
+      return draw_fixed_size(from(round), first);
+    };
   }
   if (name == "bootstrap") {
     require(first > 0.0 && first <= 1.0, "the rate is above 0 and at most 1");
-    return [=](const Gradients&, uint64_t round) { return draw_bootstrap(from(round), first); };
+    return [=](const Rounds::Importance&, uint64_t round) {
+      return draw_bootstrap(from(round), first);
+    };
   }
   if (name == "goss") {
     require(first > 0.0 && second > 0.0 && first + second <= 1.0, "two shares of at most 1 in all");
-    return [=](const Gradients& gradients, uint64_t round) {
-      return draw_goss(from(round), squares(gradients, 0.0).data(), first, second);
+    return [=](const Rounds::Importance& importance, uint64_t round) {
+      return draw_goss(from(round), importance(0.0).data(), first, second);
     };
   }
   require(name == "mvs", "no such sampling");
-  return [=](const Gradients& gradients, uint64_t round) {
-    return draw_mvs(from(round), squares(gradients, second).data(), first);
+  return [=](const Rounds::Importance& importance, uint64_t round) {
+    return draw_mvs(from(round), importance(second).data(), first);
   };
 }
 
 void make_rounds(Rounds* self, Engine& engine, RowLoss& loss, const InOut<double>& score,
                  double total_weight, const Weight& weight,
-                 const SequenceOf<SequenceOf<Grower>>& growers, const OptionalRows& only,
-                 const char* sampling, double first, double second, double learning_rate,
-                 uint64_t seed) {
+                 const SequenceOf<SequenceOf<Grower>>& growers,
+                 const SequenceOf<SequenceOf<Grower>>& other_growers, size_t location,
+                 const OptionalRows& only, const char* sampling, double first, double second,
+                 double learning_rate, uint64_t seed) {
   const size_t rows = loss.rows();
   require(!weight || weight->shape(0) == rows, "one weight per row");
   check_only(only, rows);
+  const RoundGrowers own = round_growers(growers, rows),
+                     others = round_growers(other_growers, rows);
+  require(!own.all.empty(), "there is a grower at least");
   new (self) Rounds({engine.workers, engine.kernels, scored_rows(loss, score, total_weight),
-                     span_of(weight), round_growers(growers, rows), span_of(only),
+                     span_of(weight), own, others, location, span_of(only),
                      sample_of(engine, rows, span_of(weight), seed, sampling, first, second),
                      learning_rate, seed});
 }
@@ -135,10 +136,11 @@ BlockArrays run_rounds(Rounds& rounds, uint64_t first, uint64_t count) {
 void bind_rounds(nb::module_& m) {
   nb::class_<Rounds>(m, "Rounds")
       .def("__init__", &make_rounds, "workers"_a, "loss"_a, "score"_a.noconvert(), "total_weight"_a,
-           "weight"_a.noconvert().none(), "growers"_a, "only"_a.noconvert().none(), "sampling"_a,
-           "first"_a, "second"_a, "learning_rate"_a, "seed"_a, nb::keep_alive<1, 2>(),
-           nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 6>(),
-           nb::keep_alive<1, 7>(), nb::keep_alive<1, 8>())
+           "weight"_a.noconvert().none(), "growers"_a, "other_growers"_a, "location"_a,
+           "only"_a.noconvert().none(), "sampling"_a, "first"_a, "second"_a, "learning_rate"_a,
+           "seed"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+           nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>(), nb::keep_alive<1, 8>(),
+           nb::keep_alive<1, 10>())
       .def(
           "measure",
           [](Rounds& self, RowLoss& loss, const InOut<double>& score, double total_weight,

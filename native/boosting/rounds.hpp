@@ -33,20 +33,21 @@ struct MeasuredRows {
   const Columns* columns;
 };
 
-// The growers of the rounds: those of each rule in turn, and of each table of the rows in turn.
+// The growers of the trees: those of each rule in turn, by rounds, and of each table of the rows in
+// turn, by trees.
 struct RoundGrowers {
   std::vector<Grower*> all;  // the tables of the first rule, then those of the next
   size_t tables;
 
-  Grower& of(uint64_t round) const {
+  Grower& of(uint64_t round, uint64_t tree) const {
     const uint64_t rules = all.size() / tables;
-    const uint64_t table = (round + round / tables) % tables;
+    const uint64_t table = (tree + tree / tables) % tables;
     return *all[(round % rules) * tables + table];
   }
 };
 
-// The trees of rounds, whose values include the learning rate, and the mean losses after each: of
-// the training rows, then of each measured set.
+// The trees of rounds, one for each output, whose values include the learning rate, and the mean
+// losses after each round: of the training rows, then of each measured set.
 struct RoundBlock {
   std::vector<Tree> trees;
   std::vector<double> losses;
@@ -54,17 +55,20 @@ struct RoundBlock {
 
 class Rounds {
  public:
-  // Draws the rows of a round. It reads the gradients before rows are multiplied.
-  using Sample = std::function<Bag(const Gradients& gradients, uint64_t round)>;
+  // Draws the rows of a round. importance(ridge): Gradients::add_squares of all outputs.
+  using Importance = std::function<std::vector<double>(double ridge)>;
+  using Sample = std::function<Bag(const Importance& importance, uint64_t round)>;
 
-  // What the parts refer to must live as long. only: the rows to train on, increasing; empty: all.
-  // Without a sample, every round has all of them.
+  // What the parts refer to must live as long. other_growers: of all outputs but `location`; empty:
+  // all have the same. only: the rows to train on, increasing; empty: all. Without a sample, every
+  // round has all of them.
   struct Parts {
     Workers& workers;
     const Kernels& kernels;
     ScoredRows train;
     std::span<const double> weight;  // of the training rows; empty: all ones
-    RoundGrowers growers;
+    RoundGrowers growers, other_growers;
+    size_t location;
     std::span<const uint32_t> only;
     Sample sample;
     double learning_rate;
@@ -79,11 +83,13 @@ class Rounds {
   RoundBlock run(uint64_t first, uint64_t count);
 
  private:
-  Tree grow(uint64_t round);
-  void add_to(const MeasuredRows& rows, const Tree& tree) const;
+  Bag draw(uint64_t round);
+  Tree grow(uint64_t round, size_t output, const Bag& drawn);
+  void add_to(const MeasuredRows& rows, size_t output, const Tree& tree) const;
 
   Parts parts_;
   std::vector<MeasuredRows> measured_;
+  Gradients* read_ = nullptr;  // by the sample: those of the last output, not changed yet
 };
 
 }  // namespace stagewise

@@ -56,6 +56,18 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "encoded": (GradientBoostingRegressor(n_estimators=9, category_encoding="target"), {}),
     "cox": (GradientBoostingSurvival(n_estimators=9), {"sample_weight": WEIGHT}),
     "cox in folds": (GradientBoostingSurvival(n_estimators=20, early_stopping=3), {}),
+    "classes": (GradientBoostingClassifier(n_estimators=9), {"sample_weight": WEIGHT}),
+    "classes by mvs": (
+        GradientBoostingClassifier(n_estimators=9, subsample=0.5, sampling=Mvs()),
+        {"X_val": X, "y_val": np.digitize(Y, [-1, 1])},
+    ),
+    "normal": (GradientBoostingRegressor(n_estimators=9, loss="normal"), {"sample_weight": WEIGHT}),
+    "student t, monotone": (
+        GradientBoostingRegressor(
+            n_estimators=9, loss="student_t", monotonic_cst={"a": 1}, early_stopping=3
+        ),
+        {},
+    ),
     "default": (GradientBoostingClassifier(n_estimators="auto", early_stopping=3), {}),
 }
 
@@ -65,6 +77,8 @@ TARGETS = {
     "default": Y > 0,
     "poisson": np.abs(Y),
     "tweedie": np.abs(Y),
+    "classes": np.digitize(Y, [-1, 1]),
+    "classes by mvs": np.digitize(Y, [-1, 1]),
     "cox": (np.round(np.exp(Y), 1) + 0.1, rng.random(N) < 0.7),
     "cox in folds": (np.round(np.exp(Y), 1) + 0.1, rng.random(N) < 0.7),
 }

@@ -42,10 +42,12 @@ class NativeRounds:
         Gets the trees.
     n_rows : int
         The number of training rows.
+    n_sets : int
+        The number of sets that are measured, the training rows included.
     """
 
-    def __init__(self, rounds: Rounds, ensemble: Ensemble, n_rows: int) -> None:
-        self._rounds, self._ensemble = rounds, ensemble
+    def __init__(self, rounds: Rounds, ensemble: Ensemble, n_rows: int, n_sets: int) -> None:
+        self._rounds, self._ensemble, self._n_sets = rounds, ensemble, n_sets
         self.at_once = max(1, min(ROUNDS_AT_ONCE, ROWS_AT_ONCE // max(1, n_rows)))
 
     @classmethod
@@ -98,10 +100,10 @@ class NativeRounds:
         rounds = Rounds(
             workers,
             bound.rows,
-            train.score[:, 0],
+            train.score.T.reshape(-1),
             train.total_weight,
             train.weight,
-            learner.growers,
+            *learner.growers,
             draw.only,
             draw.name,
             *draw.numbers,
@@ -112,8 +114,8 @@ class NativeRounds:
             if not isinstance(loss, NativeBoundLoss):
                 return None
             rows = own.rows
-            rounds.measure(loss.rows, rows.score[:, 0], rows.total_weight, rows.table)
-        return cls(rounds, ensemble, len(train.y))
+            rounds.measure(loss.rows, rows.score.T.reshape(-1), rows.total_weight, rows.table)
+        return cls(rounds, ensemble, len(train.y), 1 + len(measured))
 
     def run(self, first: int, count: int) -> npt.NDArray[np.float64]:
         """Add the trees of rounds to the ensemble, and their values to all scores.
@@ -126,4 +128,4 @@ class NativeRounds:
         """
         start, *arrays, sets, bits, losses = self._rounds.run(first, count)
         self._ensemble.append_flat(flat_trees(start, arrays, sets, bits))
-        return losses.reshape(len(start) - 1, -1)
+        return losses.reshape(-1, self._n_sets)

@@ -188,9 +188,14 @@ class BoundTree:
         self._monotone = monotone
 
     @property
-    def growers(self) -> Sequence[Sequence[Grower]]:
-        """The native growers: for each rule, one for each table of the rows."""
-        return self._growers
+    def growers(self) -> tuple[Sequence[Sequence[Grower]], Sequence[Sequence[Grower]], int]:
+        """The native growers, those of other outputs than the location (empty: the same), and it.
+
+        For each rule, there is one for each table of the rows.
+        """
+        if self._location is None or self._terms_per_round == 1:
+            return self._growers, (), 0
+        return self._growers, self._free, self._location
 
     def grow(
         self,

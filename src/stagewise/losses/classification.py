@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_expit, logsumexp, softmax
 
-from stagewise._native import Gradients, Workers, exponential_state, softmax_state
+from stagewise._native import Gradients, StateLoss, Workers, exponential_state
 from stagewise.elementary import portable_exp
 from stagewise.exact_sums import mean_rows, sum_by_code
 from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
-from stagewise.losses.kernel import KernelBoundLoss
+from stagewise.losses.kernel import KernelBoundLoss, NativeBoundLoss
 from stagewise.losses.logarithm import MAX_LOG_RATIO, MAX_STEP, bounded_log_ratio, exact_log
 
 __all__ = ["ClassExponential", "Exponential", "Logistic", "Multinomial"]
@@ -240,29 +240,7 @@ class Multinomial(Loss):
         return np.asarray(logs - logs.mean(axis=1, keepdims=True))
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return _SoftmaxBoundLoss(workers, y, weight)
-
-
-class _SoftmaxBoundLoss(BoundLoss):
-    """Stores two numbers per row, the largest score and 1 / Σ e^(F - max), not K gradients."""
-
-    def __init__(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> None:
-        self._workers, self._y, self._weight = workers, y, weight
-        self._state = np.empty(2 * len(y), dtype=np.float32)
-        self._gradients = Gradients(len(y))
-        self._score = np.empty((0, 0))
-
-    def evaluate(self, score: Matrix) -> float:
-        self._score = score
-        return softmax_state(
-            self._workers, self._y, score.T.reshape(-1), self._weight, score.shape[1], self._state
-        )
-
-    def gradients(self, output: int) -> Gradients:
-        self._gradients.softmax(
-            self._workers, self._y, self._score[:, output], self._state, output, self._weight
-        )
-        return self._gradients
+        return NativeBoundLoss(workers, StateLoss(workers, y, weight, self.n_outputs))
 
 
 class ClassExponential(Loss):

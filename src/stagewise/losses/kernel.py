@@ -1,4 +1,4 @@
-"""Bound losses with one output that the native core evaluates."""
+"""Bound losses that the native core evaluates."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Gradients, RowLoss, Workers
+from stagewise._native import Gradients, KernelLoss, RowLoss, Workers
 from stagewise.losses.base import BoundLoss, Matrix, Vector
 
 __all__ = ["KernelBoundLoss", "NativeBoundLoss"]
 
 
 class NativeBoundLoss(BoundLoss):
-    """A bound loss with one output whose gradients and sum are computed by one native object.
+    """A bound loss whose gradients and sum are computed by one native object.
 
     Parameters
     ----------
@@ -29,15 +29,15 @@ class NativeBoundLoss(BoundLoss):
         self._score = np.empty(0)
 
     def evaluate(self, score: Matrix) -> float:
-        self._score = score[:, 0]
+        self._score = score.reshape(-1, order="F")
         return self.rows.evaluate(self._workers, self._score)
 
     def gradients(self, output: int) -> Gradients:
-        return self.rows.gradients(self._workers, self._score)
+        return self.rows.gradients(self._workers, self._score, output)
 
 
 class KernelBoundLoss(NativeBoundLoss):
-    """A bound loss of a native kernel, which computes each row by itself.
+    """A bound loss of one output with a native kernel, which computes each row by itself.
 
     Parameters
     ----------
@@ -61,5 +61,5 @@ class KernelBoundLoss(NativeBoundLoss):
         weight: Vector | None,
         *own: float,
     ) -> None:
-        super().__init__(workers, RowLoss(workers, kernel, y, weight, *own))
+        super().__init__(workers, KernelLoss(workers, kernel, y, weight, *own))
         self._y, self._weight = y, weight

@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import DistributionRule, Gradients, Workers
+from stagewise._native import DistributionRule, Workers
 from stagewise.distributions import Distribution
-from stagewise.exact_sums import mean_rows, sum_rows
+from stagewise.exact_sums import mean_rows
 from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
+from stagewise.losses.kernel import NativeBoundLoss
 from stagewise.validation.messages import short_repr
 
 __all__ = ["DistributionLoss", "Information"]
@@ -119,9 +120,10 @@ class DistributionLoss(Loss):
 
     def tree_derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
         """Return what trees are fitted to: h n and h, with n the natural gradient."""
-        steps = _Steps(self.n_outputs, len(y))
-        steps.compute(self.rule(), None, _numbers(y), self._columns(score))
-        return steps.gradient.T.reshape(np.shape(score)), steps.hessian.T.reshape(np.shape(score))
+        loss, (gradient, hessian) = np.empty(len(y)), np.empty((2, self.n_outputs, len(y)))
+        out = loss, gradient.reshape(-1), hessian.reshape(-1)
+        self.rule().steps(None, _numbers(y), self._columns(score), *out)
+        return gradient.T.reshape(np.shape(score)), hessian.T.reshape(np.shape(score))
 
     def _columns(self, score: Matrix) -> Vector:
         """Return the scores of the first output, then those of the second one, and so on."""
@@ -198,7 +200,7 @@ class DistributionLoss(Loss):
         return mean
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return _DistributionBoundLoss(self, workers, y, weight)
+        return NativeBoundLoss(workers, self.rule().row_loss(workers, _numbers(y), weight))
 
     def refuse(self, wrong: npt.NDArray[np.bool_], y: Vector, must: str, remedy: str) -> None:
         """Raise ValueError with the first row that is outside the domain."""
@@ -229,49 +231,3 @@ def _solved(matrix: Matrix, vector: Vector) -> Vector:
             b[k] -= a[k][j] * b[j]
         b[k] /= a[k][k]
     return np.array(b)
-
-
-class _Steps:
-    """The losses of rows, and the gradients and hessians of trees, output by output."""
-
-    def __init__(self, n_outputs: int, n_rows: int) -> None:
-        self.loss = np.empty(n_rows)
-        self.gradient, self.hessian = np.empty((2, n_outputs, n_rows))
-
-    def compute(
-        self, rule: DistributionRule, workers: Workers | None, y: Vector, s: Vector
-    ) -> None:
-        """Compute them at the scores s."""
-        out = self.loss, self.gradient.reshape(-1), self.hessian.reshape(-1)
-        rule.steps(workers, y, s, *out)
-
-
-class _DistributionBoundLoss(BoundLoss):
-    """The losses and the natural gradient, in one pass over the rows."""
-
-    def __init__(
-        self, loss: DistributionLoss, workers: Workers, y: npt.NDArray[Any], weight: Vector | None
-    ) -> None:
-        self._rule, self._workers = loss.rule(), workers
-        self._y, self._weight = _numbers(y), weight
-        self._n_outputs = loss.n_outputs
-        self._loss = np.empty(len(y))
-        self._scores = np.empty(0)
-        self._steps: _Steps | None = None  # until a tree needs them: not for evaluation rows
-        self._packed = Gradients(len(y))
-
-    def evaluate(self, score: Matrix) -> float:
-        self._scores = np.ravel(score, order="F")
-        if self._steps is None:
-            self._rule.losses(self._workers, self._y, self._scores, self._loss)
-            return sum_rows(self._loss, self._weight)
-        self._steps.compute(self._rule, self._workers, self._y, self._scores)
-        return sum_rows(self._steps.loss, self._weight)
-
-    def gradients(self, output: int) -> Gradients:
-        if self._steps is None:  # outputs are requested in order: no score has changed
-            self._steps = _Steps(self._n_outputs, len(self._y))
-            self._steps.compute(self._rule, self._workers, self._y, self._scores)
-        own = self._steps.gradient[output], self._steps.hessian[output]
-        self._packed.assign(self._workers, *own, self._weight)
-        return self._packed
