@@ -4,6 +4,8 @@
 #include <string_view>
 
 #include "bindings/bindings.hpp"
+#include "core/exact_sum.hpp"
+#include "gradients/row_loss.hpp"
 
 namespace stagewise {
 namespace {
@@ -15,6 +17,40 @@ QueryMetric metric_of(std::string_view name) {
   if (name == "softmax") return QueryMetric::softmax;
   require(name == "xendcg", "the metric is 'ndcg', 'map', 'pairs', 'softmax' or 'xendcg'");
   return QueryMetric::xendcg;
+}
+
+// The loss of the rows of a table. rows: of the loss, in the table; none: all are. share: of each
+// query, by which its loss is multiplied; 0: the query is not measured.
+DerivativeLoss* row_loss(const QueryLoss& loss, const Engine& engine, size_t table_rows,
+                         const std::optional<In<uint32_t>>& rows, const Weight& weight,
+                         const In<double>& share) {
+  require(!weight || weight->shape(0) == table_rows, "one weight per row of the table");
+  require(share.shape(0) == loss.queries(), "one share per query");
+  require(rows ? rows->shape(0) == loss.rows() : table_rows == loss.rows(), "one place per row");
+  for (const uint32_t row : span_of(rows)) require(row < table_rows, "a row is out of range");
+  const size_t n = rows ? loss.rows() : 0;  // of the copies of some rows
+  return new DerivativeLoss(
+      table_rows, 1, span_of(weight), true,
+      [&loss, kernels = &engine.kernels, rows = span_of(rows), share = span_of(share),
+       losses = std::vector<double>(loss.queries()), own_score = std::vector<double>(n),
+       own_gradient = std::vector<double>(n), own_hessian = std::vector<double>(n)](
+          Workers& workers, std::span<const double> score, std::span<double> gradient,
+          std::span<double> hessian) mutable {
+        if (rows.empty()) {
+          loss.evaluate(workers, *kernels, score, gradient, hessian, losses);
+        } else {
+          for (size_t i = 0; i < rows.size(); ++i) own_score[i] = score[rows[i]];
+          loss.evaluate(workers, *kernels, own_score, own_gradient, own_hessian, losses);
+          for (size_t i = 0; i < rows.size(); ++i) {
+            gradient[rows[i]] = own_gradient[i];
+            hessian[rows[i]] = own_hessian[i];
+          }
+        }
+        ExactSum sum;
+        for (size_t q = 0; q < losses.size(); ++q)
+          if (share[q] > 0.0) sum.add(losses[q] * share[q]);
+        return sum.value();
+      });
 }
 
 }  // namespace
@@ -34,6 +70,10 @@ void bind_query_loss(nb::module_& m) {
           },
           "gain"_a.noconvert(), "query"_a.noconvert(), "metric"_a, "sigmoid"_a = 1.0,
           "truncation"_a = 0, "normalise"_a = true)
+      .def("row_loss", &row_loss, "workers"_a, "n_rows"_a, "rows"_a.noconvert().none(),
+           "weight"_a.noconvert().none(), "share"_a.noconvert(), nb::rv_policy::take_ownership,
+           nb::keep_alive<0, 1>(), nb::keep_alive<0, 4>(), nb::keep_alive<0, 5>(),
+           nb::keep_alive<0, 6>())
       .def_prop_ro("n_queries", &QueryLoss::queries)
       .def(
           "measured",

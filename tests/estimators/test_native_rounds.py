@@ -14,6 +14,7 @@ import stagewise
 from stagewise import (
     Goss,
     GradientBoostingClassifier,
+    GradientBoostingRanker,
     GradientBoostingRegressor,
     GradientBoostingSurvival,
     Mvs,
@@ -27,6 +28,7 @@ X = pd.DataFrame(rng.normal(size=(N, 4)), columns=list("abcd"))
 X.loc[::7, "b"] = np.nan
 X["town"] = pd.Categorical(rng.choice(list("pqrst"), N))
 Y = X["a"].to_numpy() + (X["town"] == "p").to_numpy() + rng.normal(size=N)
+QUERY = np.arange(N) // 10
 WEIGHT = rng.integers(0, 4, N).astype(float)
 
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -55,6 +57,11 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     ),
     "encoded": (GradientBoostingRegressor(n_estimators=9, category_encoding="target"), {}),
     "cox": (GradientBoostingSurvival(n_estimators=9), {"sample_weight": WEIGHT}),
+    "ranking": (GradientBoostingRanker(n_estimators=9), {"qid": QUERY}),
+    "ranking in folds": (
+        GradientBoostingRanker(n_estimators=20, early_stopping=3),
+        {"qid": QUERY, "sample_weight": 1.0 + QUERY % 2},
+    ),
     "cox in folds": (GradientBoostingSurvival(n_estimators=20, early_stopping=3), {}),
     "classes": (GradientBoostingClassifier(n_estimators=9), {"sample_weight": WEIGHT}),
     "classes by mvs": (
@@ -73,6 +80,8 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
 
 
 TARGETS = {
+    "ranking": rng.integers(0, 4, N),
+    "ranking in folds": rng.integers(0, 4, N),
     "log": Y > 0,
     "default": Y > 0,
     "poisson": np.abs(Y),

@@ -17,9 +17,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Gradients, QueryLoss, Workers
+from stagewise._native import Gradients, QueryLoss, RowLoss, Workers
 from stagewise.exact_sums import sum_rows
 from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
+from stagewise.losses.kernel import NativeBoundLoss
 from stagewise.losses.regression import check_positive
 
 __all__ = [
@@ -113,7 +114,10 @@ class RankingLoss(Loss):
         return self.measured_only()
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return _QueryBoundLoss(self, workers, y, weight)
+        bound = _QueryBoundLoss(self, workers, y, weight)
+        if bound.bias is not None:
+            return bound
+        return NativeBoundLoss(workers, bound.row_loss())
 
     def learn(
         self, y: npt.NDArray[Any], weight: Vector | None, score: Matrix
@@ -380,6 +384,14 @@ class _QueryBoundLoss(BoundLoss):
         self._native.evaluate(self._workers, own, gradient, hessian, self._losses)
         self.gradient[self.rows], self.hessian[self.rows] = gradient, hessian
         return self._losses
+
+    def row_loss(self) -> RowLoss:
+        """Return the same as a native object, which has no biases of positions."""
+        share = np.zeros(self._native.n_queries)
+        share[self.measured] = self._query_share
+        rows = self.rows.astype(np.uint32) if self.is_part else None
+        n = len(self.gradient)
+        return self._native.row_loss(self._workers, n, rows, self._weight, share)
 
     def evaluate(self, score: Matrix) -> float:
         """Return the mean loss of the queries, times the sum of the weights of the rows."""
