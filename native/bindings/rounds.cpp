@@ -16,7 +16,7 @@ ScoredRows scored_rows(RowLoss& loss, const InOut<double>& score, double total_w
   return {loss, {score.data(), score.shape(0)}, total_weight};
 }
 
-RoundGrowers round_growers(const nb::sequence& rules, size_t rows) {
+RoundGrowers round_growers(const nb::sequence& rules, size_t rows, size_t outputs) {
   RoundGrowers growers{{}, 0};
   for (nb::handle tables : rules) {
     const auto own = items_of<Grower*>(nb::cast<nb::sequence>(tables));
@@ -25,7 +25,8 @@ RoundGrowers round_growers(const nb::sequence& rules, size_t rows) {
     growers.all.insert(growers.all.end(), own.begin(), own.end());
   }
   for (const Grower* const grower : growers.all)
-    require(grower->has_gradient_target() && grower->table_rows() == rows,
+    require((outputs > 0 || grower->has_gradient_target()) && grower->outputs() == outputs &&
+                grower->table_rows() == rows,
             "growers are of gradients of the same rows");
   return growers;
 }
@@ -75,17 +76,17 @@ void make_rounds(Rounds* self, Engine& engine, RowLoss& loss, const InOut<double
                  const SequenceOf<SequenceOf<Grower>>& growers,
                  const SequenceOf<SequenceOf<Grower>>& other_growers, size_t location,
                  const OptionalRows& only, const char* sampling, double first, double second,
-                 double learning_rate, uint64_t seed) {
+                 double learning_rate, uint64_t seed, bool joint) {
   const size_t rows = loss.rows();
   require(!weight || weight->shape(0) == rows, "one weight per row");
   check_only(only, rows);
-  const RoundGrowers own = round_growers(growers, rows),
-                     others = round_growers(other_growers, rows);
+  const RoundGrowers own = round_growers(growers, rows, joint ? loss.outputs() : 0),
+                     others = round_growers(other_growers, rows, 0);
   require(!own.all.empty(), "there is a grower at least");
   new (self) Rounds({engine.workers, engine.kernels, scored_rows(loss, score, total_weight),
                      span_of(weight), own, others, location, span_of(only),
                      sample_of(engine, rows, span_of(weight), seed, sampling, first, second),
-                     learning_rate, seed});
+                     learning_rate, seed, joint});
 }
 
 // The arrays of all trees, one after the other, as Ensemble.flat has them; and the losses.
@@ -138,9 +139,9 @@ void bind_rounds(nb::module_& m) {
       .def("__init__", &make_rounds, "workers"_a, "loss"_a, "score"_a.noconvert(), "total_weight"_a,
            "weight"_a.noconvert().none(), "growers"_a, "other_growers"_a, "location"_a,
            "only"_a.noconvert().none(), "sampling"_a, "first"_a, "second"_a, "learning_rate"_a,
-           "seed"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
-           nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>(), nb::keep_alive<1, 8>(),
-           nb::keep_alive<1, 10>())
+           "seed"_a, "joint"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+           nb::keep_alive<1, 4>(), nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>(),
+           nb::keep_alive<1, 8>(), nb::keep_alive<1, 10>())
       .def(
           "measure",
           [](Rounds& self, RowLoss& loss, const InOut<double>& score, double total_weight,

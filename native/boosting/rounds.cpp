@@ -23,29 +23,48 @@ Bag Rounds::draw(uint64_t round) {
       round);
 }
 
-Tree Rounds::grow(uint64_t round, size_t output, const Bag& drawn) {
-  Workers& workers = parts_.workers;
+// The gradients of an output, times how often each row counts.
+Gradients& Rounds::gradients(size_t output, const Bag& drawn) {
   const ScoredRows& train = parts_.train;
-  const size_t outputs = train.loss.outputs(), n = train.loss.rows();
-  const bool is_read = outputs == 1 && read_ != nullptr;
-  Gradients& gradients = is_read ? *read_ : train.loss.gradients(workers, train.score, output);
+  const bool is_read = train.loss.outputs() == 1 && read_ != nullptr;
+  Gradients& own = is_read ? *read_ : train.loss.gradients(parts_.workers, train.score, output);
   read_ = nullptr;
   if (!drawn.multiplier.empty())
-    gradients.multiply(workers, parts_.weight.empty() ? nullptr : parts_.weight.data(),
-                       drawn.multiplier.data(), true);
-  const uint64_t number = round * outputs + output;
+    own.multiply(parts_.workers, parts_.weight.empty() ? nullptr : parts_.weight.data(),
+                 drawn.multiplier.data(), true);
+  return own;
+}
+
+Tree Rounds::grow(uint64_t round, size_t output, const Bag& drawn) {
+  const uint64_t number = round * parts_.train.loss.outputs() + output;
   const bool own = output == parts_.location || parts_.other_growers.all.empty();
   Grower& grower = (own ? parts_.growers : parts_.other_growers).of(round, number);
-  const std::span<const uint32_t> rows = parts_.sample ? drawn.rows : parts_.only;
-  Tree tree = grower.grow(gradients, rows, parts_.seed, number);
-  for (double& value : tree.value) value *= parts_.learning_rate;
-  grower.add_scores({tree.value.data(), 1, train.score.data() + output * n, n}, tree);
+  Tree tree = grower.grow(gradients(output, drawn), rows(drawn), parts_.seed, number);
+  add(grower, output, tree);
   return tree;
+}
+
+Tree Rounds::grow_joint(uint64_t round, const Bag& drawn) {
+  for (size_t k = 0; k < parts_.train.loss.outputs(); ++k) vectors_->take(k, gradients(k, drawn));
+  Grower& grower = parts_.growers.of(round, round);
+  Tree tree = grower.grow(*vectors_, rows(drawn), parts_.seed, round);
+  add(grower, 0, tree);
+  return tree;
+}
+
+// Multiplies the values of the tree by the learning rate, and adds them to the scores of its
+// outputs, from `output` on.
+void Rounds::add(Grower& grower, size_t output, Tree& tree) {
+  for (double& value : tree.value) value *= parts_.learning_rate;
+  const size_t n = parts_.train.loss.rows();
+  grower.add_scores({tree.value.data(), tree.outputs, parts_.train.score.data() + output * n, n},
+                    tree);
+  for (const MeasuredRows& rows : measured_) add_to(rows, output, tree);
 }
 
 void Rounds::add_to(const MeasuredRows& rows, size_t output, const Tree& tree) const {
   const size_t n = rows.rows.loss.rows();
-  const ScoreUpdate scores{tree.value.data(), 1, rows.rows.score.data() + output * n, n};
+  const ScoreUpdate scores{tree.value.data(), tree.outputs, rows.rows.score.data() + output * n, n};
   if (rows.bins != nullptr) {
     add_tree(parts_.workers, parts_.kernels, *rows.bins, tree, scores);
   } else {
@@ -55,15 +74,13 @@ void Rounds::add_to(const MeasuredRows& rows, size_t output, const Tree& tree) c
 
 RoundBlock Rounds::run(uint64_t first, uint64_t count) {
   RoundBlock block;
-  const size_t outputs = parts_.train.loss.outputs();
-  block.trees.reserve(count * outputs);
+  const size_t trees = parts_.joint ? 1 : parts_.train.loss.outputs();
+  block.trees.reserve(count * trees);
   for (uint64_t round = first; round < first + count; ++round) {
     check_interrupt();
     const Bag drawn = draw(round);
-    for (size_t output = 0; output < outputs; ++output) {
-      block.trees.push_back(grow(round, output, drawn));
-      for (const MeasuredRows& rows : measured_) add_to(rows, output, block.trees.back());
-    }
+    for (size_t k = 0; k < trees; ++k)
+      block.trees.push_back(parts_.joint ? grow_joint(round, drawn) : grow(round, k, drawn));
     const size_t begin = block.losses.size();
     block.losses.push_back(parts_.train.mean_loss(parts_.workers));
     for (const MeasuredRows& rows : measured_)

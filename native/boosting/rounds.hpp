@@ -12,6 +12,7 @@
 
 #include "gradients/row_loss.hpp"
 #include "gradients/sampling.hpp"
+#include "gradients/vector_gradients.hpp"
 #include "grow/grower.hpp"
 #include "grow/nodes/tree.hpp"
 
@@ -46,8 +47,9 @@ struct RoundGrowers {
   }
 };
 
-// The trees of rounds, one for each output, whose values include the learning rate, and the mean
-// losses after each round: of the training rows, then of each measured set.
+// The trees of rounds, one for each output or one with a value for each, whose values include the
+// learning rate, and the mean losses after each round: of the training rows, then of each measured
+// set.
 struct RoundBlock {
   std::vector<Tree> trees;
   std::vector<double> losses;
@@ -73,8 +75,11 @@ class Rounds {
     Sample sample;
     double learning_rate;
     uint64_t seed;
+    bool joint;  // a round has one tree, whose leaves have a value for each output
   };
-  explicit Rounds(Parts parts) : parts_(std::move(parts)) {}
+  explicit Rounds(Parts parts) : parts_(std::move(parts)) {
+    if (parts_.joint) vectors_.emplace(parts_.train.loss.rows(), parts_.train.loss.outputs());
+  }
 
   void measure(const MeasuredRows& rows) { measured_.push_back(rows); }
   size_t sets() const { return 1 + measured_.size(); }
@@ -84,11 +89,18 @@ class Rounds {
 
  private:
   Bag draw(uint64_t round);
+  Gradients& gradients(size_t output, const Bag& drawn);
+  std::span<const uint32_t> rows(const Bag& drawn) const {
+    return parts_.sample ? std::span<const uint32_t>(drawn.rows) : parts_.only;
+  }
   Tree grow(uint64_t round, size_t output, const Bag& drawn);
+  Tree grow_joint(uint64_t round, const Bag& drawn);
+  void add(Grower& grower, size_t output, Tree& tree);
   void add_to(const MeasuredRows& rows, size_t output, const Tree& tree) const;
 
   Parts parts_;
   std::vector<MeasuredRows> measured_;
+  std::optional<VectorGradients> vectors_;  // of joint trees
   Gradients* read_ = nullptr;  // by the sample: those of the last output, not changed yet
 };
 

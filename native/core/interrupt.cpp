@@ -5,9 +5,7 @@ namespace stagewise {
 thread_local Interrupt* Interrupt::current_ = nullptr;
 
 Interrupt::Interrupt()
-    : owner_(std::this_thread::get_id()),
-      outer_(current_),
-      next_check_(std::chrono::steady_clock::now() + kInterval) {
+    : owner_(std::this_thread::get_id()), outer_(current_), next_check_(clock() + kInterval) {
   current_ = this;
 }
 

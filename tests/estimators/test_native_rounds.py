@@ -68,6 +68,10 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
         GradientBoostingClassifier(n_estimators=9, subsample=0.5, sampling=Mvs()),
         {"X_val": X, "y_val": np.digitize(Y, [-1, 1])},
     ),
+    "vector leaves": (
+        GradientBoostingClassifier(n_estimators=9, leaves="vector", subsample=0.5, sampling=Mvs()),
+        {"sample_weight": WEIGHT, "eval_set": [(X[:99], np.digitize(Y, [-1, 1])[:99])]},
+    ),
     "normal": (GradientBoostingRegressor(n_estimators=9, loss="normal"), {"sample_weight": WEIGHT}),
     "student t, monotone": (
         GradientBoostingRegressor(
@@ -87,6 +91,7 @@ TARGETS = {
     "poisson": np.abs(Y),
     "tweedie": np.abs(Y),
     "classes": np.digitize(Y, [-1, 1]),
+    "vector leaves": np.digitize(Y, [-1, 1]),
     "classes by mvs": np.digitize(Y, [-1, 1]),
     "cox": (np.round(np.exp(Y), 1) + 0.1, rng.random(N) < 0.7),
     "cox in folds": (np.round(np.exp(Y), 1) + 0.1, rng.random(N) < 0.7),

@@ -92,7 +92,6 @@ class NativeRounds:
             and recipe.dropout.rate == 0
             and recipe.correction is None
             and not recipe.out_of_bag
-            and not parts.joint
         )
         draw = recipe.sampling.native(parts.spread)
         if not plain or draw is None or not isinstance(ensemble, Ensemble):
@@ -109,6 +108,7 @@ class NativeRounds:
             *draw.numbers,
             recipe.learning_rate,
             seed,
+            parts.joint,
         )
         for own, loss in measured:
             if not isinstance(loss, NativeBoundLoss):

@@ -122,6 +122,9 @@ def flat_trees(
     """Return flat arrays: those of `NODE_ARRAYS`, in their order, and of category sets if any."""
     flat: dict[str, npt.NDArray[Any]] = {"tree_start": start}
     flat |= zip(NODE_ARRAYS, arrays, strict=True)
+    n_nodes = len(flat["feature"])
+    if len(flat["value"]) != n_nodes:  # a column for each output
+        flat["value"] = flat["value"].reshape(n_nodes, -1)
     return flat | {"set_start": set_start, "level_sets": bits} if len(bits) else flat
 
 
