@@ -308,3 +308,19 @@ def test_rows_of_a_forest_count_beside_a_huge_weight():
     weight[0] = 1e12
     model = RandomForestRegressor(n_estimators=30, random_state=0).fit(X, y, weight)
     assert model.score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
+def test_every_leaf_has_the_weight_that_it_needs(kind: type) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(4000, 3))
+    weight = rng.exponential(size=4000)  # the core proves most sides without counting them
+    y = X[:, 0] + rng.normal(size=4000)
+    least = 37.3
+    model = kind(n_estimators=5, min_samples_leaf=least, early_stopping=False)
+    model.fit(X, y if kind is GradientBoostingRegressor else y > 0, sample_weight=weight)
+    lightest = min(
+        np.bincount(leaves, weight)[np.unique(leaves)].min()
+        for leaves in model.apply(X).reshape(4000, -1).T
+    )
+    assert least * (1 - 1e-6) <= lightest < 1.5 * least

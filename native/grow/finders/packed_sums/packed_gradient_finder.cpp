@@ -6,6 +6,12 @@
 #include "grow/finders/packed_sums/packed_gradient_finder.hpp"
 
 namespace stagewise {
+namespace {
+
+constexpr double kAbove = 1.0 + 0x1p-20;  // hessians are rounded to float32 before they are packed
+
+}  // namespace
+
 PackedGradientFinder::Scratch::Scratch(const Bins& bins) : FinderScratch(bins) {
   size_t most = 0;
   for (size_t f = 0; f < bins.features(); ++f)
@@ -37,6 +43,7 @@ void PackedGradientFinder::start_tree(const Scales& scales, const Gradients& gra
   const double largest = gradients.largest_hessian();
   const double bound = largest > 0.0 ? largest : rules_.hessian_bound;
   hessian_cap_ = bound > 0.0 ? std::floor(bound * hs) + 1.0 : 0.0;
+  unit_hessian_ = bound * hs / weights_.unit();
   if (counts_needed_ && rules_.hessian_is_weight && rules_.hessian_bound * hs >= 1.0 &&
       weights_.whole()) {
     // The scale is a power of two: the packed hessian is exactly the weight.
@@ -81,6 +88,7 @@ void PackedGradientFinder::begin(const Leaf& leaf, const RowIndex& rows,
   node->is_scanned.assign(features_->size(), 0);
   node->candidates.resize(features_->size());
   node->rules = scan_;
+  node->rules.min_hessian = std::max(scan_.min_hessian, necessary_hessian(leaf));
 }
 
 void PackedGradientFinder::scan_group(Scan* node, size_t group) const {
@@ -90,10 +98,25 @@ void PackedGradientFinder::scan_group(Scan* node, size_t group) const {
 
 bool PackedGradientFinder::min_count_proven(const Leaf& leaf, int64_t left_sum) const {
   if (!counts_needed_) return true;
-  if (hessian_cap_ == 0.0 || !weights_.whole()) return false;
-  const double least = rules_.min_samples_leaf * hessian_cap_;
+  if (hessian_cap_ == 0.0) return false;
   const int64_t left = packed_hessian(left_sum), right = packed_hessian(leaf.packed_sum) - left;
-  return static_cast<double>(std::min(left, right)) >= least;
+  const auto less = static_cast<double>(std::min(left, right));
+  if (weights_.whole()) return less >= rules_.min_samples_leaf * hessian_cap_;
+  // Of each row, the packed hessian may be rounded up by 1, and the units down by a half.
+  const auto rows = static_cast<double>(leaf.rows());
+  const double units = (less - rows) / (unit_hessian_ * kAbove) - 0.5 * rows;
+  return units >= static_cast<double>(min_count_);
+}
+
+// Below this packed hessian, a side of a leaf has less than the minimal count in any case. As in
+// min_count_proven(), with the opposite roundings.
+double PackedGradientFinder::necessary_hessian(const Leaf& leaf) const {
+  if (!counts_needed_ || !rules_.hessian_is_weight || weights_.whole()) return 0.0;
+  // A depth of a symmetric tree sums scores that are screened by this, and rows of weight 0, which
+  // are in leaf.rows(), must not change it.
+  if (rules_.grow_policy == GrowthPolicy::symmetric) return 0.0;
+  const auto rows = static_cast<double>(leaf.rows());
+  return (static_cast<double>(min_count_) - 0.5 * rows) * (unit_hessian_ / kAbove) - rows;
 }
 
 void PackedGradientFinder::count_bins(const Scan& node, uint32_t feature, Scratch* scratch) const {

@@ -115,6 +115,7 @@ class PackedGradientFinder : public Finder {
 
   void count_bins(const Scan& node, uint32_t feature, Scratch* scratch) const;
   bool min_count_proven(const Leaf& leaf, int64_t left_sum) const;
+  double necessary_hessian(const Leaf& leaf) const;
   // Of a sparse table (packed_gradient_finder_sparse.cpp): whether one side of every split has too
   // few rows.
   bool too_few_rows(uint32_t feature) const { return sparse_counts_[feature] < min_count_; }
@@ -150,6 +151,7 @@ class PackedGradientFinder : public Finder {
   const RowCounter* counter_ = nullptr;
   uint64_t key_ = 0;           // of the random draws of this tree
   std::vector<uint8_t> used_;  // per feature: an earlier tree uses it
+  double unit_hessian_ = 0.0;  // the largest packed hessian per unit of RowWeights, not rounded
   double hessian_cap_ = 0.0;   // largest packed hessian per unit of weight; 0: unknown
   // Of a sparse table, per feature: the weight of the rows outside the default bin.
   std::vector<int64_t> sparse_counts_;
