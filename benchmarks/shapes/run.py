@@ -1,0 +1,162 @@
+"""Time every shape of work against the peers: ``python benchmarks/shapes/run.py``.
+
+Each turn is a process of its own, and libraries take turns. A turn makes the table, calls once
+without timing, and then prints the median time of some calls and the held-out loss. A library
+whose loss is more than a tenth worse than the best one has not done the same work and is not the
+fastest. The headline is the geometric mean and the minimum of the time of the fastest other library
+divided by ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+from contenders import CONTENDERS, THREADS  # noqa: E402
+from machine import describe  # noqa: E402
+from shapes import SHAPES, Rows, Shape  # noqa: E402
+from turns import medians, take_turns  # noqa: E402
+
+WORST = 1.1
+"""A loss above this times the best one is not of the same work."""
+
+
+def loss_of(shape: Shape, held: Rows, prediction: np.ndarray) -> float:
+    """Return the held-out loss: log loss, root of the squared error, or absolute error."""
+    if shape.task == "regression":
+        error = np.abs(np.asarray(prediction).reshape(-1) - held.y)
+        return float(error.mean() if shape.loss else np.sqrt((error**2).mean()))
+    p = np.asarray(prediction, np.float64)
+    own = p[np.arange(len(held.y)), held.y] / p.sum(axis=1)
+    return float(-np.log(np.clip(own, 1e-15, 1.0)).mean())
+
+
+def turn(shape: Shape, name: str) -> dict[str, float]:
+    """Run one turn of one library."""
+    train, held = shape.make()
+    fit = CONTENDERS[name]
+    predict = fit(shape, train)
+    seconds, prediction = [], np.empty(0)
+    for _ in range(shape.repeats):
+        begin = time.perf_counter()
+        if shape.kind == "predict":
+            prediction = predict(held.X)
+        else:
+            predict = fit(shape, train)
+        seconds.append(time.perf_counter() - begin)
+    if shape.kind != "predict":
+        prediction = predict(held.X)
+    return {"seconds": statistics.median(seconds), "loss": loss_of(shape, held, prediction)}
+
+
+def fastest(own: dict[str, Any]) -> tuple[str, float]:
+    """Return the fastest other library with a sane loss, and its time divided by ours."""
+    best = min(facts["loss"] for facts in own.values())
+    others = {
+        name: facts["seconds"]
+        for name, facts in own.items()
+        if name != "stagewise" and facts["loss"] <= WORST * best
+    }
+    name = min(others, key=lambda each: others[each])
+    return name, others[name] / own["stagewise"]["seconds"]
+
+
+def _cell(facts: dict[str, float] | None) -> str:
+    return "" if facts is None else f"{1e3 * facts['seconds']:.1f} ({facts['loss']:.4g})"
+
+
+def report(results: dict[str, Any]) -> str:
+    """Return the page RESULTS.md."""
+    shapes = {name: own for name, own in results["shapes"].items() if name in SHAPES}
+    kinds = {"fit": "Fits", "predict": "Predictions"}
+    lines = [
+        "# Shapes of work",
+        "",
+        "<!-- written by benchmarks/shapes/run.py -->",
+        "",
+        "Milliseconds, and the held-out loss in brackets; medians, each turn in a process of its",
+        f"own, {THREADS} threads. The ratio is the time of the fastest other library divided by",
+        f"ours; a loss more than {WORST - 1:.0%} above the best one does not count as the fastest.",
+        "",
+        f"{results['machine']['processor']}, {results['machine']['instructions']};",
+        ", ".join(f"{k} {v}" for k, v in results["machine"]["versions"].items()) + ".",
+        "",
+    ]
+    for kind, title in kinds.items():
+        own = {
+            name: facts
+            for name, facts in shapes.items()
+            if (SHAPES[name].kind == "predict") == (kind == "predict")
+        }
+        if not own:
+            continue
+        names = [c for c in CONTENDERS if any(c in facts for facts in own.values())]
+        ratios = {name: fastest(facts) for name, facts in own.items()}
+        values = [ratio for _, ratio in ratios.values()]
+        least = min(ratios, key=lambda name: ratios[name][1])
+        lines += [
+            f"## {title}",
+            "",
+            f"Geometric mean of the ratios {statistics.geometric_mean(values):.2f},",
+            f"minimum {min(values):.2f} ({SHAPES[least].title}).",
+            "",
+            "| | ratio | goal | " + " | ".join(names) + " |",
+            "|---|---|---|" + "---|" * len(names),
+        ]
+        for name, facts in own.items():
+            shape, (peer, ratio) = SHAPES[name], ratios[name]
+            missed = "" if ratio >= shape.goal else " **missed**"
+            cells = " | ".join(_cell(facts.get(c)) for c in names)
+            lines.append(
+                f"| {shape.title} | {ratio:.2f} ({peer}){missed} | {shape.goal:g} | {cells} |"
+            )
+        lines.append("")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run the benchmark, one turn of it, or write the page again."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=list(SHAPES), default=list(SHAPES))
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--turn", nargs=2, metavar=("SHAPE", "LIBRARY"))
+    parser.add_argument("--report-only", action="store_true")
+    given = parser.parse_args()
+    if given.turn:
+        print(json.dumps(turn(SHAPES[given.turn[0]], given.turn[1])))
+        return
+    path = HERE / "results.json"
+    results: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"shapes": {}}
+    if not given.report_only:
+        from importlib.metadata import version
+
+        from stagewise._native import supported_isas
+
+        packages = ("stagewise", "lightgbm", "xgboost", "catboost", "scikit-learn", "numpy")
+        facts = describe({name: version(name) for name in packages})
+        results["machine"] = facts | {"instructions": supported_isas()[-1]}
+        for name in given.only:
+            shape = SHAPES[name]
+            script = str(Path(__file__).resolve())
+
+            def argv(library: str, name: str = name, script: str = script) -> list[str]:
+                return [script, "--turn", name, library]
+
+            found = take_turns(shape.contenders, given.turns, argv, time_limit=900.0)
+            results["shapes"][name] = medians(found["entries"])
+            path.write_text(json.dumps(results, indent=1) + "\n")
+    (HERE / "RESULTS.md").write_text(report(results))
+
+
+if __name__ == "__main__":
+    main()
