@@ -74,7 +74,8 @@ void symmetric_leaves(const SymmetricTree& tree, const int8_t* codes, size_t n, 
   for (size_t i = 0; i < n; i += kLanes) {
     CodeLanes found = CodeLanes{};
     for (size_t d = 0; d < tree.depth; ++d) {
-      const CodeLanes bit = CodeLanes{} + static_cast<int8_t>(1u << d);
+      const auto place = static_cast<int8_t>(1u << d);
+      const CodeLanes bit = CodeLanes{} + place;
       found |= (load_codes(codes + tree.tests[d].at + i) > tree.tests[d].code) & bit;
     }
     __builtin_memcpy(leaf + i, &found, sizeof found);
