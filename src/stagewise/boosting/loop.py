@@ -424,10 +424,14 @@ def boost(fits: Sequence[Boosting], rounds: range, monitor: Monitor) -> None:
         Records the losses and decides when to stop.
     """
     ended: dict[int, RoundResult] = {}
-    at_once = 1 if monitor.acts_every_round else min(fit.rounds_at_once for fit in fits)
-    for first in rounds[::at_once]:
-        block = range(first, min(first + at_once, rounds.stop))
-        found = [[own] if (own := ended.get(i)) else f.rounds(block) for i, f in enumerate(fits)]
+    most, first = min(fit.rounds_at_once for fit in fits), rounds.start
+    while first < rounds.stop:
+        block = range(first, min(first + monitor.rounds_at_once(most), rounds.stop))
+        first = block.stop
+        found = [
+            [own] * len(block) if (own := ended.get(i)) else fit.rounds(block)
+            for i, fit in enumerate(fits)
+        ]
         if not all(
             _record(fits, m, list(results), ended, monitor)
             for m, results in zip(block, zip(*found, strict=False), strict=False)

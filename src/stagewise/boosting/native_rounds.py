@@ -28,7 +28,7 @@ __all__ = ["ROUNDS_AT_ONCE", "NativeRounds"]
 ROUNDS_AT_ONCE = 64
 """The largest number of rounds of a call."""
 ROWS_AT_ONCE = 1 << 17
-"""The number of rows times rounds of a call: it takes some hundredths of a second."""
+"""The number of rows times trees of a call: it takes some hundredths of a second."""
 
 
 class NativeRounds:
@@ -48,7 +48,8 @@ class NativeRounds:
 
     def __init__(self, rounds: Rounds, ensemble: Ensemble, n_rows: int, n_sets: int) -> None:
         self._rounds, self._ensemble, self._n_sets = rounds, ensemble, n_sets
-        self.at_once = max(1, min(ROUNDS_AT_ONCE, ROWS_AT_ONCE // max(1, n_rows)))
+        rows = max(1, n_rows) * ensemble.trees_per_round
+        self.at_once = max(1, min(ROUNDS_AT_ONCE, ROWS_AT_ONCE // rows))
 
     @classmethod
     def of(
