@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from stagewise import GradientBoostingSurvival, InvalidParameterError, survival_target
-from stagewise.inspection import residuals, scores
+from stagewise.inspection import residuals, scores, survival_quality
 from stagewise.losses import Aft
 from survival.samples import proportional
 
@@ -182,6 +184,18 @@ def test_validation_rows_are_checked():
             X_val=X,
             y_val=survival_target(TIME, EVENT, stratum=["c"] * 60),
         )
+
+
+def test_rows_without_the_strata_of_a_model_are_refused():
+    y = survival_target(TIME, EVENT, stratum=np.where(X[:, 0] > 0, "a", "b"))
+    model = GradientBoostingSurvival(n_estimators=3)
+    message = "no column 'stratum', but the training rows have the strata 'a', 'b'. Add the column"
+    with pytest.raises(ValueError, match=f"In y_val.*{message}"):
+        model.fit(X, y, X_val=X, y_val=(TIME, EVENT))
+    model.fit(X, y)
+    for function in (model.score, partial(scores, model), partial(survival_quality, model)):
+        with pytest.raises(ValueError, match=message):
+            function(X, (TIME, EVENT))
 
 
 def test_functions_that_survival_models_do_not_have():

@@ -252,6 +252,27 @@ def test_each_stratum_has_its_own_baseline():
         model.predict_survival_function(X[:5], stratum="other")
 
 
+def test_three_causes_are_fitted():
+    X, time, event = competing(300)
+    codes = np.where((event == 2) & (X[:, 2] > 0), 3, event)
+    model = GradientBoostingSurvival(loss="cause_specific", **SMALL).fit(X, (time, codes))
+    assert model.predict(X).shape == (300, 3)
+    curves_of = model.predict_cumulative_incidence(X[:4])
+    assert curves_of.causes == [1, 2, 3]
+    survival = model.predict_survival_function(X[:4], curves_of.times).values
+    np.testing.assert_allclose(curves_of.values.sum(axis=1), 1.0 - survival, atol=1e-12)
+
+
+@pytest.mark.parametrize("same_time", [False, True])
+def test_discrete_time_of_one_interval_is_fitted(same_time):
+    X, time, _ = proportional(300)
+    y = np.where(time < 1.0, 0.5 if same_time else time, 1.0), time < 1.0
+    intervals = 10 if same_time else 1
+    model = GradientBoostingSurvival(loss="discrete_time", n_intervals=intervals, **SMALL)
+    assert model.fit(X, y).event_times_.tolist() == [y[0][y[1]].max()]
+    assert model.score(X, y) > 0.7
+
+
 def test_strata_are_in_files(tmp_path):
     X, time, event = proportional(200)
     y = survival_target(time, event, stratum=np.arange(200) % 3)

@@ -145,6 +145,12 @@ def read_survival(
     if "entry" in numbers:
         target["entry"] = _check_entries(numbers["entry"], target["time"])
     if "stratum" not in columns:
+        if strata:
+            known = ", ".join(map(short_repr, list(strata)[:20]))
+            raise ValueError(
+                f"y has no column 'stratum', but the training rows have the strata {known}. Add the "
+                "column, or pass stagewise.survival_target(time=..., event=..., stratum=...)."
+            )
         return target, []
     labels, codes = read_labels(columns["stratum"], n_rows, caller=caller)
     target["stratum"], known = codes, labels.tolist()

@@ -98,7 +98,7 @@ class DataFacts:
             *held,
             share,
             weight,
-            shares_trees=loss.shares_trees,
+            shares_trees=loss.shares_trees and loss.n_outputs > 1,
             of_queries=loss.task == "ranking",
         )
 
