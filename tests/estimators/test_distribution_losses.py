@@ -255,6 +255,14 @@ def test_scaled_targets_give_scaled_distributions(name):
     np.testing.assert_allclose(other.scale, 8.0 * one.scale, rtol=1e-9)
 
 
+@pytest.mark.parametrize("name", ["log_normal", "gamma_distribution", "weibull"])
+@pytest.mark.parametrize("factor", [1e-300, 1e300])
+def test_positive_targets_of_any_size_give_scaled_medians(name, factor):
+    X, y = table(name)
+    expected, found = (regressor(name).fit(X, c * y).predict_dist(X) for c in (1.0, factor))
+    np.testing.assert_allclose(found.median / factor, expected.median, rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", REAL)
 def test_an_offset_moves_the_location(name):
     X, y = table(name)
@@ -365,6 +373,7 @@ def test_poisson_boosting_predicts_poisson_distributions():
         ("beta", 1.0, "between 0 and 1"),
         ("negative_binomial", 0.5, "counts"),
         ("hurdle_poisson", -2.0, "counts"),
+        ("zero_inflated_poisson", 2e12, "at most 1e.12, but y is 2000000000000.0 at row 3"),
     ],
 )
 def test_targets_outside_the_domain_are_named(name, value, words):

@@ -162,6 +162,44 @@ def test_values_outside_the_domain_have_no_density():
     assert (EVERY["poisson"].density(0.5) == 0).all()
 
 
+@pytest.mark.parametrize("name", EVERY)
+def test_numbers_that_are_not_finite(name):
+    ours, y = EVERY[name], np.array([np.nan, np.inf])
+    np.testing.assert_array_equal(ours.log_density(y), [np.nan, -np.inf])
+    np.testing.assert_array_equal(ours.cdf(y), [np.nan, 1.0])
+    np.testing.assert_array_equal(ours.crps(y), [np.nan, np.inf])
+    np.testing.assert_array_equal(ours.cdf(-np.inf), [0.0, 0.0])
+    if not isinstance(ours, d.CountDistribution):
+        far = ours.log_density(1e300)
+        assert ((far < -100) & ~np.isnan(far)).all()
+
+
+@pytest.mark.parametrize("dispersion", [None, 0.5])
+def test_counts_above_a_hurdle_may_all_be_1(dispersion):
+    mu = np.array([1e-3, 1e-4, 1e-13, 1e-17])
+    kind, own = (d.HurdlePoisson, {}) if dispersion is None else (d.HurdleNegativeBinomial, {})
+    own |= {} if dispersion is None else {"dispersion": dispersion}
+    ours = kind(mu=mu, zero_probability=0.4, **own)
+    spread = 1.0 if dispersion is None else 1.0 + dispersion
+    np.testing.assert_allclose(ours.mean, 0.6 * (1.0 + 0.5 * spread * mu), rtol=1e-6)
+    np.testing.assert_allclose(ours.cdf(1.0), 1.0 - 0.3 * spread * mu, rtol=1e-6)
+    levels = np.array([0.0, 0.4, 0.41, 0.99, 1.0 - 1e-5, 1.0 - 1e-12])
+    expected = (ours.cdf(np.tile(np.arange(9.0), (4, 1)))[:, :, None] < levels).sum(axis=1)
+    np.testing.assert_array_equal(ours.quantile(levels), expected)
+    assert ours.sample(1000).max() <= 4.0
+    np.testing.assert_allclose(ours.crps(1.0), 0.16, atol=1e-3)
+
+
+def test_large_counts_have_quantiles_and_a_crps():
+    mu = np.array([1e8, 1e10, 1e12, 1e15])
+    for ours in (d.Poisson(mu=mu), d.ZeroInflatedPoisson(mu=mu, zero_probability=1e-9)):
+        z = (ours.quantile([0.05, 0.5, 0.95]) - mu[:, None]) / np.sqrt(mu)[:, None]
+        np.testing.assert_allclose(z, np.tile([-1.645, 0.0, 1.645], (4, 1)), atol=1e-3)
+    near, normal = d.Poisson(mu=mu), d.Normal(loc=mu, scale=np.sqrt(mu))
+    y = mu + 0.7 * np.sqrt(mu)
+    np.testing.assert_allclose(near.crps(np.floor(y)), normal.crps(y), rtol=1e-3)
+
+
 def test_the_randomised_pit_of_counts_is_uniform():
     ours = d.Poisson(mu=np.full(20_000, 1.3))
     u = ours.pit(ours.sample(1, random_state=5)[:, 0])

@@ -148,8 +148,8 @@ def read_survival(
         if strata:
             known = ", ".join(map(short_repr, list(strata)[:20]))
             raise ValueError(
-                f"y has no column 'stratum', but the training rows have the strata {known}. Add the "
-                "column, or pass stagewise.survival_target(time=..., event=..., stratum=...)."
+                f"y has no column 'stratum', but the training rows have the strata {known}. Add "
+                "the column, or pass stagewise.survival_target(time=..., event=..., stratum=...)."
             )
         return target, []
     labels, codes = read_labels(columns["stratum"], n_rows, caller=caller)

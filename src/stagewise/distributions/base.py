@@ -16,6 +16,8 @@ __all__ = ["CountDistribution", "Distribution"]
 Vector = npt.NDArray[np.float64]
 MOST_CELLS = 2**22
 """The number of cells of a table of probabilities that is computed at once."""
+MOST_COUNTS, MANY_LEVELS = 2**14, 2**11
+"""The CRPS of more counts is that of so many quantiles."""
 
 
 class Distribution(Displayed, ABC):
@@ -83,9 +85,7 @@ class Distribution(Displayed, ABC):
 
     def log_density(self, y: npt.ArrayLike) -> Vector:
         """Return the logarithm of the density, or of the probability of a count, at y."""
-        values, own = self._at(y)
-        with np.errstate(all="ignore"):
-            return np.asarray(self._log_density(values, **own))
+        return self._of_numbers(self._log_density, y, -np.inf)
 
     def density(self, y: npt.ArrayLike) -> Vector:
         """Return the density, or the probability of a count, at y."""
@@ -93,9 +93,8 @@ class Distribution(Displayed, ABC):
 
     def cdf(self, y: npt.ArrayLike) -> Vector:
         """Return the probability of values of at most y."""
-        values, own = self._at(y)
-        with np.errstate(all="ignore"):
-            return np.asarray(np.clip(self._cdf(values, **own), 0.0, 1.0))
+        found = self._of_numbers(self._cdf, y, np.where(np.asarray(y) == np.inf, 1.0, 0.0))
+        return np.asarray(np.clip(found, 0.0, 1.0))
 
     def nll(self, y: npt.ArrayLike) -> Vector:
         """Return the negative log-likelihood of y, the logarithmic score."""
@@ -103,9 +102,7 @@ class Distribution(Displayed, ABC):
 
     def crps(self, y: npt.ArrayLike) -> Vector:
         """Return the continuous ranked probability score of y: ∫ (P(Y ≤ t) - 1[y ≤ t])² dt."""
-        values, own = self._at(y)
-        with np.errstate(all="ignore"):
-            return np.asarray(self._crps(values, **own))
+        return self._of_numbers(self._crps, y, np.inf)
 
     # ---- quantiles and samples -------------------------------------------------------------------
 
@@ -170,6 +167,14 @@ class Distribution(Displayed, ABC):
         with np.errstate(all="ignore"):
             return self._quantile(u, **own)
 
+    def _of_numbers(self, function: Any, y: npt.ArrayLike, at_infinity: Any) -> Vector:
+        """Return a function of finite y; what it is at inf and -inf is given, and NaN is NaN."""
+        values, own = self._at(y)
+        finite = np.isfinite(values)
+        with np.errstate(all="ignore"):
+            found = function(np.where(finite, values, 0.5), **own)
+        return np.where(finite, found, np.where(np.isnan(values), np.nan, at_infinity))
+
     def _at(self, y: npt.ArrayLike) -> tuple[Vector, dict[str, Vector]]:
         """Return y and the parameters with shapes that fit."""
         values = np.asarray(y, dtype=np.float64)
@@ -188,6 +193,11 @@ class Distribution(Displayed, ABC):
 class CountDistribution(Distribution):
     """The base class of distributions on the counts 0, 1, 2 and so on."""
 
+    if TYPE_CHECKING:
+
+        def _above(self, y: Any, **own: Any) -> Vector:
+            """Return P(Y > y), which loses no digits where it is small."""
+
     def pit(self, y: npt.ArrayLike, random_state: Any = 0) -> Vector:
         """Return the randomised probability integral transform, uniform if the model is right."""
         values = np.asarray(y, dtype=np.float64)
@@ -195,21 +205,37 @@ class CountDistribution(Distribution):
         return low + np.random.default_rng(random_state).uniform(size=low.shape) * (high - low)
 
     def _crps(self, y: Vector, **own: Vector) -> Vector:
-        """Return Σ_k (P(Y ≤ k) - 1[y ≤ k])² over the counts up to a far quantile."""
+        """Return Σ_k (P(Y ≤ k) - 1[y ≤ k])² over the counts up to a far quantile.
+
+        Of many counts, it is twice the mean of the pinball losses of many quantiles.
+        """
         if y.ndim > 1:
             columns = [self.crps(y[:, k]) for k in range(y.shape[1])]
             return np.column_stack(columns)
         far = np.maximum(self._quantile(np.full(len(y), 1.0 - 1e-9), **own), y)
-        most = int(np.nanmax(far, initial=0.0)) + 2
-        found, block = np.zeros(len(y)), max(1, MOST_CELLS // max(most, 1))
+        found, short = np.zeros(len(y)), far <= MOST_COUNTS
+        found[~short] = _crps_of_quantiles(self[~short], y[~short])
+        block = MOST_CELLS // (MOST_COUNTS + 2)
         order = np.argsort(far, kind="stable")  # rows of about the same length together
-        for first in range(0, len(y), block):
+        order = order[short[order]]
+        for first in range(0, len(order), block):
             rows = order[first : first + block]
             counts = np.arange(int(far[rows].max()) + 2, dtype=np.float64)
             part = self[rows]
             cells = np.broadcast_to(counts, (len(rows), len(counts)))
             found[rows] = ((part.cdf(cells) - (y[rows, np.newaxis] <= counts)) ** 2).sum(axis=1)
         return found
+
+
+def _crps_of_quantiles(rows: Distribution, y: Vector) -> Vector:
+    """Return 2 ∫ L_τ(y, Q(τ)) dτ with the pinball loss L, by the midpoint rule."""
+    levels = (np.arange(MANY_LEVELS) + 0.5) / MANY_LEVELS
+    found, block = np.zeros(len(y)), MOST_CELLS // MANY_LEVELS
+    for first in range(0, len(y), block):
+        part = slice(first, first + block)
+        above = y[part, np.newaxis] - rows[part].quantile(levels)
+        found[part] = 2.0 * np.maximum(levels * above, (levels - 1.0) * above).mean(axis=1)
+    return found
 
 
 def _is_whole(value: Any) -> bool:

@@ -19,6 +19,10 @@ __all__ = [
 ]
 
 Vector = npt.NDArray[np.float64]
+LAST_LEVEL = 1.0 - 2.0**-53
+"""The last level of a finite quantile."""
+RARE = 1e-3
+"""Below this probability of a count above 0, quantiles of hurdle models are found one by one."""
 SMALL = 1e-5
 """Below this product of the dispersion and a count, sums of logarithms are series."""
 
@@ -65,6 +69,10 @@ def _is_count(y: Vector) -> npt.NDArray[np.bool_]:
     return np.asarray((y >= 0) & (y == np.floor(y)))
 
 
+LARGE_MEAN = 1e9
+"""Above it, quantiles of Poisson counts are those of Cornish and Fisher, to a part of a count."""
+
+
 class Poisson(CountDistribution):
     """Poisson distributions with mean `mu`."""
 
@@ -89,10 +97,18 @@ class Poisson(CountDistribution):
     ) -> Vector:
         return np.where(y >= 0, special.pdtr(np.maximum(np.floor(y), 0.0), mu), 0.0)
 
+    def _above(  # type: ignore[override]
+        self, y: Vector, *, mu: Vector
+    ) -> Vector:
+        return np.asarray(special.pdtrc(np.floor(y), mu))
+
     def _quantile(  # type: ignore[override]
         self, q: Vector, *, mu: Vector
     ) -> Vector:
-        return np.asarray(np.maximum(stats.poisson.ppf(q, mu), 0.0))
+        z = special.ndtri(q)
+        far = np.ceil(mu + np.sqrt(mu) * z + (z * z - 1.0) / 6.0 - 0.5)
+        near = stats.poisson.ppf(q, np.minimum(mu, LARGE_MEAN))
+        return np.asarray(np.maximum(np.where(mu > LARGE_MEAN, far, near), 0.0))
 
 
 class NegativeBinomial(CountDistribution):
@@ -123,6 +139,14 @@ class NegativeBinomial(CountDistribution):
         found = np.where(dispersion < 1e-9, special.pdtr(count, mu), near)
         return np.where(y >= 0, found, 0.0)
 
+    def _above(  # type: ignore[override]
+        self, y: Vector, *, mu: Vector, dispersion: Vector
+    ) -> Vector:
+        count, ratio = np.floor(y), dispersion * mu
+        near = special.betainc(count + 1.0, 1.0 / dispersion, ratio / (1.0 + ratio))
+        found = np.where(dispersion < 1e-9, special.pdtrc(count, mu), near)
+        return np.asarray(found)
+
     def _quantile(  # type: ignore[override]
         self, q: Vector, *, mu: Vector, dispersion: Vector
     ) -> Vector:
@@ -146,6 +170,10 @@ class _OtherZeros(CountDistribution):
     def _count_quantile(self, q: Vector, own: dict[str, Vector]) -> Vector:
         rest = {name: value for name, value in own.items() if name != self._own}
         return self.counts()._quantile(q, **rest)  # noqa: SLF001
+
+    def _count_above(self, y: Vector, own: dict[str, Vector]) -> Vector:
+        rest = {name: value for name, value in own.items() if name != self._own}
+        return self.counts()._above(y, **rest)  # noqa: SLF001
 
 
 class _ZeroInflated(_OtherZeros):
@@ -174,8 +202,8 @@ class _ZeroInflated(_OtherZeros):
 
     def _quantile(self, q: Vector, **own: Vector) -> Vector:
         p = own[self._own]
-        level = np.where(q > p, (q - p) / (1.0 - p), 0.0)
-        return np.where(q > p, self._count_quantile(np.clip(level, 0.0, 1.0), own), 0.0)
+        level = np.clip((q - p) / (1.0 - p), 0.0, np.where(q < 1.0, LAST_LEVEL, 1.0))
+        return np.where(q > p, self._count_quantile(level, own), 0.0)
 
 
 class _Hurdle(_OtherZeros):
@@ -183,38 +211,47 @@ class _Hurdle(_OtherZeros):
 
     _own = "zero_probability"
 
-    def _at_zero(self) -> Vector:
-        return self.counts().density(0.0)
+    @property
+    def _positive(self) -> Vector:
+        """1 - f(0), which may be tiny: all counts above 0 are then 1."""
+        return np.asarray(-np.expm1(self.counts().log_density(0.0)))
 
     @property
     def mean(self) -> Vector:
-        return np.asarray(
-            (1.0 - self.zero_probability) * self.counts().mean / (1.0 - self._at_zero())
-        )
+        return np.asarray((1.0 - self.zero_probability) * self.counts().mean / self._positive)
 
     @property
     def var(self) -> Vector:
         counts, p = self.counts(), self.zero_probability
-        squares = (counts.var + np.square(counts.mean)) / (1.0 - self._at_zero())
+        squares = (counts.var + np.square(counts.mean)) / self._positive
         return np.asarray((1.0 - p) * squares - np.square(self.mean))
 
     def _log_density(self, y: Vector, **own: Vector) -> Vector:
         p, counts = own[self._own], self.counts()
-        zero = counts.log_density(np.zeros_like(y))
-        inner = np.log1p(-p) + counts.log_density(y) - np.log(-np.expm1(zero))
+        inner = np.log1p(-p) + counts.log_density(y) - np.log(_like(self._positive, y))
         return np.where(y == 0, np.log(p), inner)
 
     def _cdf(self, y: Vector, **own: Vector) -> Vector:
-        p, counts = own[self._own], self.counts()
-        zero = np.exp(counts.log_density(np.zeros_like(y)))
-        above = (counts.cdf(y) - zero) / (1.0 - zero)
-        return np.where(y >= 0, p + (1.0 - p) * np.maximum(above, 0.0), 0.0)
+        p = own[self._own]
+        above = self._count_above(np.maximum(y, 1.0), own) / _like(self._positive, y)
+        return np.where(y >= 1, 1.0 - (1.0 - p) * above, np.where(y >= 0, p, 0.0))
 
     def _quantile(self, q: Vector, **own: Vector) -> Vector:
-        p, counts = own[self._own], self.counts()
-        zero = np.exp(counts.log_density(np.zeros_like(q)))
-        level = zero + (1.0 - zero) * np.clip((q - p) / (1.0 - p), 0.0, 1.0)
-        return np.where(q > p, np.maximum(self._count_quantile(level, own), 1.0), 0.0)
+        p, positive = own[self._own], _like(self._positive, q)
+        share = np.clip((1.0 - q) / (1.0 - p), 0.0, 1.0)  # of the counts above 0, beyond q
+        level = np.where(q < 1.0, np.minimum(1.0 - positive * share, LAST_LEVEL), 1.0)
+        found = np.maximum(self._count_quantile(np.where(q > p, level, 0.5), own), 1.0)
+        # The levels of rare counts differ from 1 by too little: they are found one by one.
+        rare = (positive < RARE) & (q > p) & (q < 1.0)
+        found = np.where(rare, 1.0, found)
+        while (left := rare & (self._count_above(found, own) > positive * share)).any():
+            found = found + left
+        return np.where(q > p, found, 0.0)
+
+
+def _like(values: Vector, y: Vector) -> Vector:
+    """Return numbers of rows in a shape that fits the values of a function of y."""
+    return values if y.ndim == 1 else values[:, np.newaxis]
 
 
 class ZeroInflatedPoisson(_ZeroInflated):

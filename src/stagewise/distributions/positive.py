@@ -71,9 +71,10 @@ class GammaDistribution(Distribution):
     def _log_density(  # type: ignore[override]
         self, y: Vector, *, mu: Vector, shape: Vector
     ) -> Vector:
-        ratio = np.where(y > 0, y, 1.0) / mu
-        inner = shape * (np.log(ratio) - ratio) + gamma_constant(shape)
-        return np.where(y > 0, inner - np.log(np.where(y > 0, y, 1.0)), -np.inf)
+        positive = np.where(y > 0, y, 1.0)
+        log_y = np.log(positive)
+        inner = shape * (log_y - np.log(mu) - positive / mu) + gamma_constant(shape)
+        return np.where(y > 0, inner - log_y, -np.inf)
 
     def _cdf(  # type: ignore[override]
         self, y: Vector, *, mu: Vector, shape: Vector
@@ -112,7 +113,7 @@ class Weibull(Distribution):
         self, y: Vector, *, scale: Vector, shape: Vector
     ) -> Vector:
         positive = np.where(y > 0, y, 1.0)
-        log_z = shape * np.log(positive / scale)
+        log_z = shape * (np.log(positive) - np.log(scale))
         inner = np.log(shape / positive) + log_z - np.exp(log_z)
         return np.where(y > 0, inner, -np.inf)
 

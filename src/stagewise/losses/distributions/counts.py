@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 LOG_MEAN = (-30.0, 30.0)
+LARGEST_COUNT = 1e12
 LOG_DISPERSION = (-12.0, 6.0)
 LOG_ODDS = (-12.0, 12.0)
 LOG_RATE = (-20.0, 4.0)
@@ -51,6 +52,8 @@ class _CountLoss(DistributionLoss):
     def check(self, y: npt.NDArray[Any]) -> None:
         remedy = "Use loss='gamma' or 'tweedie' for amounts, or remove these rows."
         self.refuse((y < 0) | (y != np.floor(y)), y, "that are counts (0, 1, 2, …)", remedy)
+        remedy = "Use loss='gamma_distribution' or 'log_normal' for such amounts."
+        self.refuse(y > LARGEST_COUNT, y, f"of at most {LARGEST_COUNT:g}", remedy)
         if not y.any():
             raise ValueError(
                 f"The {self.name} loss needs a count above 0, but all are 0: the logarithm of "

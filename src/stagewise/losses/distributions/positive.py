@@ -23,7 +23,8 @@ from stagewise.losses.logarithm import exact_log
 
 __all__ = ["BetaLoss", "GammaDistributionLoss", "LogNormalLoss", "WeibullLoss"]
 
-LOG_MEAN = (-600.0, 600.0)
+LOG_MEAN = (-708.0, 709.0)
+"""The logarithms of the smallest and the largest numbers of full precision."""
 LOG_SHAPE = (-7.0, 14.0)
 EULER = 0.5772156649015329
 
@@ -144,7 +145,7 @@ class BetaLoss(DistributionLoss):
             "Divide percentages by 100; move 0 and 1 inside, for example by (y (n - 1) + ½) / n, "
             "or model them with a classifier."
         )
-        self.refuse((y <= 0) | (y >= 1), y, "between 0 and 1, both excluded,", remedy)
+        self.refuse((y <= 0) | (y >= 1), y, "strictly between 0 and 1", remedy)
 
     def distribution(self, score: Matrix, start: Any = 0.0, scale: Any = 1.0) -> Distribution:
         own = self.within(score)
