@@ -132,6 +132,22 @@ def test_the_loss_of_aft_is_that_of_the_distributions():
 
 
 @pytest.mark.parametrize("name", ["normal", "logistic", "extreme"])
+@pytest.mark.parametrize("sigma", [0.001, 0.2, 1.0, 1.3, 5.0])
+def test_restricted_means_of_aft_are_integrals_for_any_limit(name, sigma):
+    loss = Aft(name)
+    number = np.array([float(["normal", "logistic", "extreme"].index(name))])
+    learned = {"time_distribution": number, "sigma": np.array([sigma]), "times": np.ones(1)}
+    fitted, score = loss.with_learned(learned), np.array([[0.5]])
+    for limit in (1e-9, 1.0, 20.0, 1e6):
+        # Points at small steps of z, where S falls, and of t before.
+        z = np.linspace(-40.0, 40.0, 40_001)
+        times = np.unique(np.clip(np.exp(0.5 + sigma * z), 0.0, limit))
+        times = np.unique(np.concatenate([np.linspace(0.0, limit, 20_001), times]))
+        area = np.trapezoid(fitted.survival(score, None, times)[0], times)
+        assert fitted.restricted_mean(score, None, limit)[0] == pytest.approx(area, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["normal", "logistic", "extreme"])
 def test_the_hessian_of_aft_is_not_negative_far_away(name):
     y = intervals(np.random.default_rng(2))
     for shift in (-50.0, 50.0):

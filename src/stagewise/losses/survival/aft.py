@@ -29,8 +29,6 @@ STEPS, LARGEST_STEP = 30, 0.5
 """Newton steps of log σ: how many at most, and how long they are."""
 ROUND_TOLERANCE, TOLERANCE = 3e-3, 1e-8
 """The steps of a round, and those at the end of a fit, end with one of this length."""
-LIMIT_POINTS = 512
-"""The points of numerical restricted means."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,12 +320,9 @@ class Aft(SurvivalLoss):
         return np.asarray(np.exp(score[:, 0] + self.sigma * self._own.quantile(np.array(q))))
 
     def restricted_mean(self, score: Matrix, stratum: npt.NDArray[Any], limit: float) -> Vector:
-        """Return ∫ S(t) dt from 0 to a limit, by Simpson's rule in √t."""
-        root = np.linspace(0.0, np.sqrt(limit), LIMIT_POINTS + 1)
-        weights = np.ones(LIMIT_POINTS + 1)
-        weights[1:-1:2], weights[2:-1:2] = 4.0, 2.0
-        weights *= 2.0 * root * root[1] / 3.0
-        return np.asarray(self.survival(score, stratum, root**2) @ weights)
+        """Return ∫ S(t) dt from 0 to a limit: the mean of min(T, limit)."""
+        z = (np.log(limit) - score[:, 0]) / self.sigma
+        return np.asarray(limit * self._own.limited_mean(z, self.sigma))
 
 
 class _BoundAft(RowBoundLoss):

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, log_ndtr, ndtri
+from scipy.special import expit, gammainc, gammaln, hyp1f1, hyp2f1, log_ndtr, ndtr, ndtri
 
 __all__ = ["TIME_DISTRIBUTIONS", "TimeDistribution"]
 
@@ -20,6 +20,10 @@ Vector = npt.NDArray[np.float64]
 Function = Callable[[Vector], Vector]
 LARGEST_Z = 40.0
 """The extreme value distribution uses e^z up to this z."""
+MANY_TERMS = 20.0
+"""From this σ on, 60 terms of a series are enough."""
+SMALLEST_SHARE = 1e-280
+"""Smaller shares of a gamma function are computed by a series."""
 HALF_LOG_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
 
 
@@ -41,6 +45,8 @@ class TimeDistribution:
         log Φ, and f / Φ = (log Φ)'.
     quantile : callable
         Φ⁻¹.
+    limited_mean : callable
+        The mean of min(e^(σ (Z - z)), 1), of z and σ.
     """
 
     log_density: Function
@@ -52,6 +58,7 @@ class TimeDistribution:
     log_probability: Function
     reverse: Function
     quantile: Function
+    limited_mean: Callable[[Vector, float], Vector]
 
     def log_interval(self, lower: Vector, upper: Vector) -> Vector:
         """Return log(Φ(upper) - Φ(lower)), from the smaller tails."""
@@ -92,6 +99,37 @@ def _log_extreme(z: Vector) -> Vector:
     return np.asarray(np.log(-np.expm1(-np.maximum(_exp(z), 1e-300))))
 
 
+def _normal_limited_mean(z: Vector, sigma: float) -> Vector:
+    below = np.exp(sigma * (0.5 * sigma - z) + log_ndtr(z - sigma))
+    return np.asarray(below + ndtr(-z))
+
+
+def _logistic_limited_mean(z: Vector, sigma: float) -> Vector:
+    """Return ₂F₁(1, σ; 1 + σ; -e^z), with (1 + e^z) times it = ₂F₁(1, 1; 1 + σ; Φ(z))."""
+    near = np.minimum(z, 700.0)  # beyond, the mean is a power of e^z
+    if sigma == 1.0:
+        found = np.logaddexp(0.0, near) * np.exp(-near)
+    elif sigma < MANY_TERMS:
+        found = hyp2f1(1.0, sigma, 1.0 + sigma, -np.exp(near))
+    else:
+        ratios = np.arange(1.0, 61.0) / (sigma + np.arange(1.0, 61.0))
+        found = np.ones(z.shape)
+        for ratio in ratios[::-1]:
+            found = 1.0 + ratio * expit(near) * found
+        found = found * expit(-near)
+    return np.asarray(found * np.exp(-min(sigma, 1.0) * (z - near)))
+
+
+def _extreme_limited_mean(z: Vector, sigma: float) -> Vector:
+    """Return the mean of two terms: e^-x, and the lower incomplete gamma function of x = e^z."""
+    a, x = 1.0 + sigma, np.exp(np.minimum(z, LARGEST_Z))
+    share = gammainc(a, x)
+    with np.errstate(divide="ignore", over="ignore"):
+        far = np.exp(gammaln(a) + np.log(share) - sigma * z)
+    near = x * np.exp(-x) / a * hyp1f1(1.0, a + 1.0, np.minimum(x, a))
+    return np.asarray(np.exp(-x) + np.where(share > SMALLEST_SHARE, far, near))
+
+
 TIME_DISTRIBUTIONS: Mapping[str, TimeDistribution] = MappingProxyType(
     {
         "normal": TimeDistribution(
@@ -104,6 +142,7 @@ TIME_DISTRIBUTIONS: Mapping[str, TimeDistribution] = MappingProxyType(
             log_ndtr,
             _normal_reverse,
             ndtri,
+            _normal_limited_mean,
         ),
         "logistic": TimeDistribution(
             lambda z: _log_expit(z) + _log_expit(-z),
@@ -115,6 +154,7 @@ TIME_DISTRIBUTIONS: Mapping[str, TimeDistribution] = MappingProxyType(
             _log_expit,
             lambda z: expit(-z),
             lambda p: np.log(p) - np.log1p(-p),
+            _logistic_limited_mean,
         ),
         "extreme": TimeDistribution(
             lambda z: z - _exp(z),
@@ -126,6 +166,7 @@ TIME_DISTRIBUTIONS: Mapping[str, TimeDistribution] = MappingProxyType(
             _log_extreme,
             lambda z: np.exp(z - _exp(z) - _log_extreme(z)),
             lambda p: np.log(-np.log1p(-p)),
+            _extreme_limited_mean,
         ),
     }
 )
