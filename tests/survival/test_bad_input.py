@@ -165,7 +165,7 @@ def test_predictions_that_a_model_does_not_have():
         model.predict_survival_function(X, stratum="a")
     with pytest.raises(InvalidParameterError, match="times must be"):
         model.predict_survival_function(X, [-1.0])
-    with pytest.raises(InvalidParameterError, match="q must lie"):
+    with pytest.raises(InvalidParameterError, match="q must be a number above 0 and below 1"):
         model.predict_survival_function(X).quantile(1.0)
     with pytest.raises(InvalidParameterError, match="limit must be"):
         model.predict_survival_function(X).restricted_mean(np.inf)

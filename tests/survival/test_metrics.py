@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 
 from reference.survival import concordance as by_pairs
 from stagewise import GradientBoostingRegressor, GradientBoostingSurvival
@@ -189,6 +190,48 @@ def test_scores_of_a_model_have_limits_and_baselines(loss):
             survival_quality(model, X[150:], y, cause=3)
 
 
+def test_weights_are_frequencies_of_the_brier_score_and_its_censoring():
+    X, time, event = proportional(60)
+    times, repeats = np.array([0.2, 0.5, 1.0]), np.arange(60) % 3
+    survival = np.exp(-times * np.exp(X[:, :1]))
+    found = survival_brier_score((time, event), survival, times, sample_weight=repeats)
+    rows = np.repeat(np.arange(60), repeats)
+    expected = survival_brier_score((time[rows], event[rows]), survival[rows], times)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_intervals_are_compared_at_their_middle_as_in_score():
+    X, time, event = proportional(80)
+    y = {"lower": time, "upper": np.where(event, time + 0.7 * (1 + np.arange(80) % 2), np.inf)}
+    model = GradientBoostingSurvival(loss="aft", n_estimators=5).fit(X, y)
+    assert concordance_index(y, -model.predict(X)) == model.score(X, y)
+
+
+def test_arguments_and_rows_of_the_quality():
+    X, time, event = proportional(120)
+    model, y = GradientBoostingSurvival(n_estimators=5).fit(X, (time, event)), (time, event)
+    for arguments, message in (
+        ({"time": 1e9}, "time must be below the last time of the rows"),
+        ({"time": "late"}, "time must be a number at least 0"),
+        ({"n_groups": "four"}, "n_groups must be a whole number"),
+    ):
+        with pytest.raises(InvalidParameterError, match=message):
+            survival_quality(model, X, y, **arguments)
+    for function in (survival_quality, scores_of):
+        with pytest.raises(ValueError, match="X has no rows"):
+            function(model, X[:0], (time[:0], event[:0]))
+        with pytest.raises(NotFittedError):
+            function(GradientBoostingSurvival(), X, y)
+    kept = np.arange(120) >= 40
+    with_zeros = survival_quality(model, X, y, sample_weight=kept)
+    expected = survival_quality(model, X[kept], (time[kept], event[kept]))
+    np.testing.assert_array_equal(with_zeros.times, expected.times)
+    np.testing.assert_allclose(with_zeros.brier, expected.brier)
+    with pytest.raises(InvalidParameterError, match="q must be a number"):
+        model.predict_survival_function(X).quantile("half")
+    assert model.predict_survival_function(X[:0]).median().shape == (0,)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -199,6 +242,15 @@ def test_scores_of_a_model_have_limits_and_baselines(loss):
         (lambda y: integrated_brier_score(y, np.ones((3, 1)), [1.0]), "at least two"),
         (lambda y: cumulative_dynamic_auc(y, np.ones(2), [1.0]), "risk has the shape"),
         (lambda y: uno_concordance_index(y, [np.nan, 1, 2]), "without NaN"),
+        (lambda y: uno_concordance_index(y, y[0], limit="late"), "limit must be a number above 0"),
+        (lambda y: concordance_index(y, ["a", "b", "c"]), "risk must be numbers"),
+        (lambda y: concordance_index(None, y[0]), "y is None"),
+        (lambda y: concordance_index((1.0, True), [1.0]), "must have one value for each row"),
+        (lambda y: survival_brier_score(y, np.full((3, 1), np.nan), [1.0]), "without NaN"),
+        (lambda y: survival_brier_score(y, np.full((3, 1), 1.5), [1.0]), "it is 1.5 at row 0"),
+        (lambda y: survival_brier_score(y, np.ones((3, 1)), ["a"]), "times must be numbers"),
+        (lambda y: cumulative_dynamic_auc(y, y[0], [2.0, 1.0]), "in ascending order"),
+        (lambda y: cumulative_dynamic_auc(y, y[0], [0.5, 1.0]), "the first event of y.*at 1;"),
         (lambda y: survival_quality(GradientBoostingRegressor(), [[1]], y), "is for Gradient"),
     ],
 )

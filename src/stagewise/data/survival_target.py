@@ -82,11 +82,11 @@ def survival_target(
     given |= {"entry": entry, "stratum": stratum}
     columns = {name: value for name, value in given.items() if value is not None}
     _check_names(list(columns))
-    n_rows = len(next(iter(columns.values())))
+    n_rows = _length(*next(iter(columns.items())))
     target, strata = read_survival(columns, n_rows, caller="survival_target")
     own: dict[str, Any] = {name: target[name] for name in ("time", "event", "entry", "upper")}
     own["lower"] = target["time"]
-    if event is not None and target["event"].max() <= 1:
+    if event is not None and target["event"].max(initial=0) <= 1:
         own["event"] = target["event"] > 0
     if stratum is not None:
         own["stratum"] = np.array(strata)[target["stratum"]]
@@ -124,8 +124,8 @@ def read_survival(
     """
     require_y(y, caller)
     columns = _columns(y, caller)
-    for values in columns.values():
-        if len(values) != n_rows:
+    for name, values in columns.items():
+        if _length(name, values) != n_rows:
             check_consistent_length(range(n_rows), values)
     numbers = {
         name: _read_numbers(values, n_rows, name)
@@ -263,6 +263,16 @@ def _check_names(names: list[str]) -> None:
 
 
 # ---- values --------------------------------------------------------------------------------------
+
+
+def _length(name: str, values: Any) -> int:
+    """Return the number of rows of a column, or raise TypeError for a single value."""
+    if np.ndim(values) == 0:
+        raise TypeError(
+            f"y[{name!r}] must have one value for each row; got {short_repr(values)}. Pass a list "
+            "or an array."
+        )
+    return len(values)
 
 
 def _read_numbers(values: Any, n_rows: int, name: str) -> npt.NDArray[np.float64]:

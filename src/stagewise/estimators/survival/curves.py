@@ -14,7 +14,9 @@ from stagewise.axes import DOTS, LINE, new_axes
 from stagewise.errors import InvalidParameterError
 from stagewise.losses.survival.base import SurvivalLoss
 from stagewise.losses.survival.competing_risks import CompetingRisksLoss
+from stagewise.validation.arguments import check_argument
 from stagewise.validation.messages import short_repr
+from stagewise.validation.rules import FRACTION
 
 __all__ = ["HazardCurves", "IncidenceCurves", "SurvivalCurves", "read_times"]
 
@@ -153,16 +155,17 @@ class SurvivalCurves(_Curves):
 
         It is the least t with S(t) ≤ 1 - q, and inf if S stays above it in the observed times.
         """
-        if not 0.0 < q < 1.0:
-            raise InvalidParameterError(f"q must lie between 0 and 1; got {short_repr(q)}.")
-        return self.loss.quantile(self.score, self.stratum, float(q))
+        return self.loss.quantile(self.score, self.stratum, check_argument("q", FRACTION, q))
 
     def median(self) -> Vector:
         """Return the median time of each row; inf if it is after the observed times."""
         return self.quantile(0.5)
 
     def restricted_mean(self, limit: float) -> Vector:
-        """Return the mean of min(T, limit) of each row: the area below S(t) until the limit."""
+        """Return the mean of min(T, limit) of each row: the area below S(t) until the limit.
+
+        After the last time at which it changes, a curve keeps its value.
+        """
         found = read_times(limit, "limit")
         if len(found) != 1 or not 0.0 < found[0] < np.inf:
             raise InvalidParameterError(f"limit must be one number above 0; got {limit!r}.")

@@ -294,9 +294,10 @@ def scores(
             n_resamples=n_resamples,
             random_state=random_state,
         ).scores
-    if getattr(getattr(estimator, "model_", None), "task", "") == "survival":
-        from stagewise.inspection.survival.scores import survival_scores
+    from stagewise.inspection.survival.rows import is_survival
+    from stagewise.inspection.survival.scores import survival_scores
 
+    if is_survival(estimator):
         return survival_scores(
             *(estimator, X, y, sample_weight),
             offset=offset,

@@ -6,6 +6,7 @@ which the probability of being uncensored is estimated, as in scikit-survival.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,21 +20,25 @@ from stagewise.metrics.survival import (
     brier_scores,
     concordance,
     dynamic_auc,
+    exit_times,
     time_mean,
     uno_weights,
 )
+from stagewise.validation.arguments import check_argument
+from stagewise.validation.messages import short_repr
+from stagewise.validation.rules import Number
 
 __all__ = [
-    "censoring_of",
     "concordance_index",
     "cumulative_dynamic_auc",
     "integrated_brier_score",
-    "read_times_of",
     "survival_brier_score",
     "uno_concordance_index",
 ]
 
 Vector = npt.NDArray[np.float64]
+TOLERANCE = 1e-6
+"""How far computed probabilities may be outside of 0 to 1."""
 
 
 def concordance_index(y: Any, risk: Any, sample_weight: Any = None) -> float:
@@ -57,12 +62,10 @@ def concordance_index(y: Any, risk: Any, sample_weight: Any = None) -> float:
     >>> concordance_index(([1.0, 2.0, 3.0], [True, True, False]), [3.0, 1.0, 2.0])
     0.6666666666666666
     """
-    target, strata = _read(y)
-    weight = check_weight(sample_weight, len(target))
-    own = target["stratum"] if strata else None
-    is_event = target["event"] > 0
-    risks = _column(risk, len(target), "risk")
-    return _finite(concordance(target["time"], is_event, risks, weight, own))
+    time, is_event, stratum = _read(y)
+    weight = check_weight(sample_weight, len(time))
+    risks = _column(risk, len(time), "risk")
+    return _finite(concordance(time, is_event, risks, weight, stratum))
 
 
 def uno_concordance_index(
@@ -82,10 +85,10 @@ def uno_concordance_index(
     limit : float or None
         τ: only events before it count. None: all; then G must be above 0 at all of them.
     """
-    target, _ = _read(y)
-    time, is_event = target["time"], target["event"] > 0
-    weights = uno_weights(censoring_of(y if y_train is None else y_train), time, is_event, limit)
-    risks = _column(risk, len(target), "risk")
+    time, is_event, _ = _read(y)
+    until = check_argument("limit", Number(0.0, open_low=True, or_none=True), limit)
+    weights = uno_weights(_censoring_of(y if y_train is None else y_train), time, is_event, until)
+    risks = _column(risk, len(time), "risk")
     return _finite(concordance(time, is_event, risks, event_weight=weights))
 
 
@@ -103,21 +106,27 @@ def survival_brier_score(
     times : array-like of shape (n_times,)
         The times t, before the last time of y.
     y_train : structured array, data frame, mapping or tuple, or None
-        Times that G is estimated from; None: y.
+        Times that G is estimated from; None: y, with its weights.
     sample_weight : array-like of shape (n_rows,) or None
         The weights of the rows.
     """
-    target, _ = _read(y)
-    at = read_times_of(target, times)
-    values = np.asarray(survival, dtype=np.float64)
-    if values.shape != (len(target), len(at)):
+    time, is_event, _ = _read(y)
+    at, values = _times_of(time, times), _floats(survival, "survival")
+    if values.shape != (len(time), len(at)):
         raise InvalidParameterError(
-            f"survival has the shape {values.shape}; expected {(len(target), len(at))}, a number "
+            f"survival has the shape {values.shape}; expected {(len(time), len(at))}, a number "
             "for each row and each time."
         )
-    weight = check_weight(sample_weight, len(target))
-    censoring = censoring_of(y if y_train is None else y_train)
-    return brier_scores(censoring, target["time"], target["event"] > 0, values, at, weight)
+    wrong = (values < -TOLERANCE) | (values > 1.0 + TOLERANCE)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise InvalidParameterError(
+            f"survival must be probabilities between 0 and 1, but it is {values[row, column]:g} at "
+            f"row {row} and time {at[column]:g}. Pass predict_survival_function(X, times).values."
+        )
+    weight = check_weight(sample_weight, len(time))
+    censoring = _censoring_of(y, weight) if y_train is None else _censoring_of(y_train)
+    return brier_scores(censoring, time, is_event, values, at, weight)
 
 
 def integrated_brier_score(
@@ -151,7 +160,7 @@ def cumulative_dynamic_auc(
     risk : array-like of shape (n_rows,) or (n_rows, n_times)
         Predictions that are larger where an event is earlier; those of each time may differ.
     times : array-like of shape (n_times,)
-        The times t, before the last time of y.
+        The times t in ascending order, from the first event on and before the last time of y.
     y_train : structured array, data frame, mapping or tuple, or None
         Times that G is estimated from; None: y.
 
@@ -161,30 +170,33 @@ def cumulative_dynamic_auc(
     mean : float
         The mean of the areas, weighted by the decrements of the curve of Kaplan and Meier.
     """
-    target, _ = _read(y)
-    at = read_times_of(target, times)
-    risks = np.asarray(risk, dtype=np.float64)
-    if risks.shape not in ((len(target),), (len(target), len(at))):
+    time, is_event, _ = _read(y)
+    at, risks = _times_of(time, times), _floats(risk, "risk")
+    if risks.shape not in ((len(time),), (len(time), len(at))):
         raise InvalidParameterError(
-            f"risk has the shape {risks.shape}; expected {(len(target),)} or "
-            f"{(len(target), len(at))}."
+            f"risk has the shape {risks.shape}; expected {(len(time),)} or {(len(time), len(at))}."
         )
-    time, is_event = target["time"], target["event"] > 0
-    censoring = censoring_of(y if y_train is None else y_train)
+    first = float(time[is_event].min(initial=np.inf))
+    if at[0] < first or (np.diff(at) < 0).any():
+        raise InvalidParameterError(
+            f"times must be in ascending order, from the first event of y on, which is at {first:g}"
+            f"; got {short_repr(times)}."
+        )
+    censoring = _censoring_of(y if y_train is None else y_train)
     areas = dynamic_auc(censoring, time, is_event, risks, at)
     return areas, time_mean(areas, at, KaplanMeier.of(None, time, is_event))
 
 
-def censoring_of(y: Any) -> KaplanMeier:
+def _censoring_of(y: Any, weight: Vector | None = None) -> KaplanMeier:
     """Return the curve of the time of censoring."""
-    target, _ = _read(y)
-    return KaplanMeier.of(None, target["time"], target["event"] > 0, censoring=True)
+    time, is_event, _ = _read(y)
+    return KaplanMeier.of(None, time, is_event, weight, censoring=True)
 
 
-def read_times_of(target: npt.NDArray[Any], times: Any) -> Vector:
+def _times_of(time: npt.NDArray[Any], times: Any) -> Vector:
     """Return times as float64; raise unless they are inside the observed ones."""
-    found = np.atleast_1d(np.asarray(times, dtype=np.float64))
-    last = float(target["time"].max())
+    found = np.atleast_1d(_floats(times, "times"))
+    last = float(time.max(initial=0.0))
     if found.ndim != 1 or not len(found) or not ((found >= 0.0) & (found < last)).all():
         raise InvalidParameterError(
             f"times must be numbers from 0 to below the last time of y, {last:g}; after it, "
@@ -193,19 +205,35 @@ def read_times_of(target: npt.NDArray[Any], times: Any) -> Vector:
     return found
 
 
-def _read(y: Any) -> tuple[npt.NDArray[Any], list[Any]]:
-    n_rows = len(y[0]) if isinstance(y, tuple) and len(y) == 2 else None
-    if n_rows is None:
-        n_rows = len(next(iter(y.values()))) if isinstance(y, dict) else len(y)
-    return read_survival(y, n_rows, caller="a metric of times")
+def _read(y: Any) -> tuple[Vector, npt.NDArray[np.bool_], npt.NDArray[Any] | None]:
+    """Return times, events, and the codes of strata, if there are any."""
+    if y is None:
+        raise ValueError("y is None. Pass times and events, such as (time, event).")
+    first = y[0] if isinstance(y, tuple) and len(y) == 2 else y
+    first = next(iter(y.values()), None) if isinstance(y, Mapping) else first
+    n_rows = 1 if first is None or np.ndim(first) == 0 else len(first)
+    target, strata = read_survival(y, n_rows, caller="a metric of times")
+    return *exit_times(target), target["stratum"] if strata else None
+
+
+def _floats(values: Any, name: str) -> npt.NDArray[np.float64]:
+    """Return numbers as float64; raise InvalidParameterError for text and NaN."""
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.array([np.nan])
+    if np.isnan(found).any():
+        raise InvalidParameterError(
+            f"{name} must be numbers, without NaN; got {short_repr(values)}."
+        )
+    return found
 
 
 def _column(risk: Any, n_rows: int, name: str) -> Vector:
-    found = np.asarray(risk, dtype=np.float64)
-    if found.shape != (n_rows,) or np.isnan(found).any():
+    found = _floats(risk, name)
+    if found.shape != (n_rows,):
         raise InvalidParameterError(
-            f"{name} must have one number for each of {n_rows} rows, without NaN; its shape is "
-            f"{found.shape}."
+            f"{name} must have one number for each of {n_rows} rows; its shape is {found.shape}."
         )
     return found
 

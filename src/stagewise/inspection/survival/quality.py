@@ -14,7 +14,9 @@ from stagewise.errors import InvalidParameterError
 from stagewise.inspection.survival.rows import EventRows, Rows, event_rows, is_survival
 from stagewise.inspection.survival.scores import survival_metrics
 from stagewise.metrics.survival import brier_rows, time_mean
+from stagewise.validation.arguments import check_argument
 from stagewise.validation.messages import short_repr
+from stagewise.validation.rules import Number
 
 __all__ = [
     "SurvivalQuality",
@@ -150,13 +152,16 @@ def survival_quality(
         raise TypeError(
             f"survival_quality is for GradientBoostingSurvival; got {type(estimator).__name__}."
         )
-    if isinstance(n_groups, bool) or not 1 <= n_groups <= 20:
-        raise InvalidParameterError(
-            f"n_groups must lie between 1 and 20; got {short_repr(n_groups)}."
-        )
+    groups = check_argument("n_groups", Number(1, 20, whole=True), n_groups)
+    given = check_argument("time", Number(0.0, or_none=True), time)
     rows = _of_cause(event_rows(estimator, X, y, sample_weight, offset=offset), cause)
-    at = median_event_time(rows) if time is None else float(time)
-    return quality_of_rows(rows, n_groups, at)
+    rows = rows.take(np.flatnonzero(rows.weight > 0.0))
+    if given is not None and given >= (last := float(rows.time.max())):
+        raise InvalidParameterError(
+            f"time must be below the last time of the rows, {last:g}; after it, nothing is "
+            f"observed. Got {given:g}."
+        )
+    return quality_of_rows(rows, groups, median_event_time(rows) if given is None else given)
 
 
 def quality_of_rows(rows: EventRows, n_groups: int, time: float) -> SurvivalQuality:

@@ -160,9 +160,11 @@ def event_rows(
     X, y, sample_weight, offset
         As of `score` of the estimator.
     """
+    predicted = estimator.predict(X, offset=offset)
+    if not len(predicted):
+        raise ValueError("X has no rows. Pass at least one row with a known time.")
     loss: Any = fit_loss(estimator)
     assert isinstance(loss, SurvivalLoss)
-    predicted = estimator.predict(X, offset=offset)
     n_rows, strata, caller = len(predicted), estimator.strata_, type(estimator).__name__
     target, _ = read_survival(y, n_rows, caller=caller, strata=strata or None)
     given = check_weight(sample_weight, n_rows)

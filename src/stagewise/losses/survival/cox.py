@@ -161,7 +161,7 @@ class Cox(SurvivalLoss):
         self, score: Matrix, stratum: npt.NDArray[Any], times: Vector
     ) -> npt.NDArray[np.float64]:
         base = self.baseline.at(stratum, times)
-        return base * np.exp(score.reshape(len(score), -1)[:, :1])
+        return np.asarray(base * np.exp(np.asarray(score).reshape(-1, 1)))
 
 
 class _BoundCox(NativeBoundLoss):
