@@ -11,9 +11,12 @@ namespace stagewise {
 namespace {
 
 // Scores that are lower than the largest one by more than this are raised to that distance.
-constexpr double kLargestRatio = 50.0;
-// Terms are multiples of 2^-78 of a power of two above the largest one, at least.
-constexpr int kUnitBits = 78;
+constexpr double kLargestRatio = 250.0;
+// Terms are multiples of 2^-78 of a power of two above the largest one, at least; the smallest one
+// has so many bits.
+constexpr int kUnitBits = 78, kSmallestBits = 30;
+constexpr double kLeastSum = 1e-140;  // of a risk set, so that inverse squares are finite
+constexpr double kCancelled = 1e-6;   // smaller differences of sums are added up again
 constexpr size_t kRowsOfChunk = 16384;
 
 template <class Body>
@@ -79,16 +82,10 @@ double CoxLoss::evaluate(Workers& workers, const Kernels& kernels, std::span<con
       double hazard = 0.0, squared = 0.0;
       if (row.last > row.first) {
         const Time& until = times_[row.last - 1];
-        hazard = until.hazard;
-        squared = until.squared;
-        if (row.first > until.begin) {
-          hazard -= times_[row.first - 1].hazard;
-          squared -= times_[row.first - 1].squared;
-        }
-        if (row.is_event) {
-          hazard -= until.own_hazard;
-          squared -= until.own_squared;
-        }
+        hazard = reached(row, &Time::hazard, &Time::hazard_step) -
+                 (row.is_event ? until.own_hazard : 0.0);
+        squared = reached(row, &Time::squared, &Time::squared_step) -
+                  (row.is_event ? until.own_squared : 0.0);
       }
       const double expected = relative_[i] * hazard;
       gradient[row.number] = expected - (row.is_event ? 1.0 : 0.0);
@@ -98,20 +95,35 @@ double CoxLoss::evaluate(Workers& workers, const Kernels& kernels, std::span<con
   return loss;
 }
 
+// The sum of steps at the event times of a row: a difference of sums, unless its digits cancel.
+double CoxLoss::reached(const Row& row, double Time::* sum, double Time::* step) const {
+  const double until = times_[row.last - 1].*sum;
+  if (row.first == times_[row.last - 1].begin) return until;
+  const double difference = until - times_[row.first - 1].*sum;
+  if (difference > kCancelled * until) return difference;
+  check_interrupt();
+  double total = 0.0;
+  for (size_t k = row.first; k < row.last; ++k) total += times_[k].*step;
+  return total;
+}
+
 // Sets the sums of w x over the rows at risk and over the events of each time.
 void CoxLoss::add_terms(std::span<const double> terms) {
   for (Time& time : times_) time.at_risk = time.events = 0.0;
-  double largest = 0.0;
+  double largest = 0.0, smallest = std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < row_.size(); ++i) {
     rest_[i] = whole_weights_ ? terms[i] : terms[i] * row_[i].weight;
     largest = std::max(largest, rest_[i]);
+    if (rest_[i] >= kLeastSum) smallest = std::min(smallest, rest_[i]);
   }
-  if (largest == 0.0) return;
-  int scale = 0;
+  if (largest < kLeastSum) return;
+  int scale = 0, least = 0;
   std::frexp(largest, &scale);
+  std::frexp(smallest, &least);
   const double from = std::ldexp(1.0, -scale), base = std::ldexp(1.0, digit_bits_);
   for (double& rest : rest_) rest *= from;
-  const int places = (kUnitBits + digit_bits_ - 1) / digit_bits_;
+  const int bits = std::max(kUnitBits, scale - least + kSmallestBits);
+  const int places = (bits + digit_bits_ - 1) / digit_bits_;
   for (int place = 1; place <= places; ++place) {
     check_interrupt();
     for (size_t i = 0; i < row_.size(); ++i) {
@@ -145,9 +157,11 @@ void CoxLoss::add_digit(std::span<const double> digit, double unit) {
 // Of n tied events with the weight u = m / n each, the l-th is compared with the rows at risk and
 // without l / n of the tied rows (Efron 1977), or with all rows at risk (Breslow 1974).
 void CoxLoss::set_hazards(const Kernels& kernels) {
-  for (const Time& time : times_)
+  for (Time& time : times_) {
+    time.at_risk = std::max(time.at_risk, kLeastSum);
     for (uint32_t l = 0; l < time.tied; ++l)
       left_[time.first_tied + l] = time.at_risk - share(time, l) * time.events;
+  }
   kernels.log(left_.data(), left_.size(), logs_.data());
   for (Time& time : times_) {
     if (efron_) {
@@ -182,6 +196,8 @@ void CoxLoss::set_tied_hazard(Time& time, const double* logs) const {
 // From hazards at event times to sums of them since the first event time of the stratum.
 void CoxLoss::accumulate_hazards() {
   for (size_t k = 0; k < times_.size(); ++k) {
+    times_[k].hazard_step = times_[k].hazard;
+    times_[k].squared_step = times_[k].squared;
     if (k == times_[k].begin) continue;
     times_[k].hazard += times_[k - 1].hazard;
     times_[k].squared += times_[k - 1].squared;

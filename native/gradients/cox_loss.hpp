@@ -61,14 +61,16 @@ class CoxLoss {
   };
   struct Time {
     double deaths = 0.0;
-    uint32_t begin = 0, first_tied = 0, tied = 0;  // its tied events in left_
-    double at_risk = 0.0, events = 0.0;            // sums of w e^F
-    double log = 0.0, hazard = 0.0, squared = 0.0;
+    uint32_t begin = 0, first_tied = 0, tied = 0;   // its tied events in left_
+    double at_risk = 0.0, events = 0.0;             // sums of w e^F
+    double log = 0.0, hazard = 0.0, squared = 0.0;  // of the last two: sums up to here
+    double hazard_step = 0.0, squared_step = 0.0;
     double own_hazard = 0.0, own_squared = 0.0;  // what `hazard` counts too much for an event
   };
   double share(const Time& time, uint32_t event) const {  // of the tied rows that are not at risk
     return static_cast<double>(event) / static_cast<double>(time.tied);
   }
+  double reached(const Row& row, double Time::* sum, double Time::* step) const;
   void add_terms(std::span<const double> terms);
   void add_digit(std::span<const double> digit, double unit);
   void set_hazards(const Kernels& kernels);

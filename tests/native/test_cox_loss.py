@@ -73,6 +73,27 @@ def test_the_loss_of_scores_that_are_not_finite_is_nan(value):
     assert np.isnan(evaluated(sets, "efron", score)[0])
 
 
+@pytest.mark.parametrize("ties", ["efron", "breslow"])
+@pytest.mark.parametrize("unit", [1.0, 1e-9])
+def test_the_derivatives_of_a_stratum_do_not_depend_on_others(ties, unit):
+    y, weight, score = random_target(np.random.default_rng(3), 80)
+    weight = np.where(y["stratum"] == 1, 0.3 * unit, 0.3) * np.maximum(weight, 1.0)
+    score = score - 100.0 * y["stratum"]
+    for stratum in range(3):
+        own = y["stratum"] == stratum
+        _, gradient, hessian, *_ = evaluated(risk_sets(y, weight), ties, score)
+        found = evaluated(risk_sets(y[own], weight[own]), ties, score[own])
+        np.testing.assert_allclose(gradient[own], found[1], rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(hessian[own], found[2], rtol=1e-6, atol=1e-9)
+
+
+def test_rows_that_enter_after_a_row_of_small_hazard_have_all_digits():
+    y = structured([1.0, 3.0, 4.0], [1, 1, 0], [-np.inf, 2.0, 2.0])
+    _, gradient, hessian, *_ = evaluated(risk_sets(y, None), "efron", np.array([-60.0, 0.0, 0.0]))
+    np.testing.assert_allclose(gradient, [0.0, -0.5, 0.5], atol=1e-9)
+    np.testing.assert_allclose(hessian, [0.0, 0.25, 0.25], atol=1e-9)
+
+
 def test_rows_of_weight_0_keep_their_derivatives():
     y = structured([1.0, 2, 3], [1, 1, 0])
     loss, gradient = risk_sets(y, np.array([1.0, 0.0, 2.0])).loss("efron"), np.full(3, 7.0)

@@ -11,7 +11,8 @@ from stagewise.exact_sums import sum_rows
 
 __all__ = ["cox_loss"]
 
-LARGEST_RATIO, UNIT_BITS, SUM_BITS = 50.0, 78, 53
+LARGEST_RATIO, UNIT_BITS, SMALLEST_BITS, SUM_BITS, LEAST_SUM = 250.0, 78, 30, 53, 1e-140
+CANCELLED = 1e-6
 
 
 def cox_loss(sets, ties, score):
@@ -32,7 +33,7 @@ def cox_loss(sets, ties, score):
     at_risk, events = _sums(sets, relative)
     log, hazard, squared, less, less_squared = _tied_sums(sets, ties, at_risk, events)
     total, squares = _reached(sets, hazard), _reached(sets, squared)
-    of_rows, of_squares = _until(sets, total), _until(sets, squares)
+    of_rows, of_squares = _until(sets, total, hazard), _until(sets, squares, squared)
     of_rows[sets.is_event] -= less[sets.at]
     of_squares[sets.is_event] -= less_squared[sets.at]
     expected = relative * of_rows
@@ -52,7 +53,7 @@ def _sums(sets, terms):
         change = np.bincount(sets.first, digits, n + 1) - np.bincount(sets.last, digits, n + 1)
         at_risk += np.cumsum(change[:n]) * unit
         events += np.bincount(sets.at, digits[sets.is_event], n) * unit
-    return at_risk, events
+    return np.maximum(at_risk, LEAST_SUM), events
 
 
 def _digits(sets, terms):
@@ -62,8 +63,9 @@ def _digits(sets, terms):
     terms = terms if whole_weights else terms * sets.weight
     bits = SUM_BITS - 1 - math.ceil(math.log2(counts.sum() + 1.0))
     scale = math.frexp(terms.max())[1]
+    least = math.frexp(terms[terms >= LEAST_SUM].min())[1]
     rest, digits = np.ldexp(terms, -scale), []
-    for place in range(-(-UNIT_BITS // bits)):
+    for place in range(-(-max(UNIT_BITS, scale - least + SMALLEST_BITS) // bits)):
         rest = np.ldexp(rest, bits)
         whole = np.floor(rest)
         rest = rest - whole
@@ -98,10 +100,15 @@ def _reached(sets, steps):
     return sums
 
 
-def _until(sets, sums):
+def _until(sets, sums, steps):
     """Return for each row the sum of steps at the event times at which it is at risk."""
-    before = np.concatenate([[0.0], sums])
+    found = np.zeros(len(sets.first))
     begins = np.searchsorted(sets.stratum, sets.stratum, "left")
-    start = np.where(sets.last > sets.first, begins[np.maximum(sets.last, 1) - 1], sets.first)
-    until = np.where(sets.last > start, before[sets.last], 0.0)
-    return until - np.where(sets.first > start, before[sets.first], 0.0)
+    for i, (first, last) in enumerate(zip(sets.first, sets.last, strict=True)):
+        if last > first:
+            found[i] = sums[last - 1]
+            if first > begins[last - 1]:
+                found[i] -= sums[first - 1]
+                if found[i] <= CANCELLED * sums[last - 1]:
+                    found[i] = sum(steps[first:last].tolist())
+    return found

@@ -20,8 +20,9 @@ from stagewise.losses.survival.cox import CoxTerms, risk_sets, terms_at
 
 __all__ = ["CauseSpecific", "CompetingRisksLoss", "FineGray"]
 
-LARGEST_RATIO = 50.0
-"""Scores that are lower than the largest one by more than this are raised to that distance."""
+LARGEST_RATIO, LEAST_SUM = 250.0, 1e-140
+"""Scores that are lower than the largest one by more than this are raised to that distance; sums
+over risk sets are at least the second one, so that inverse squares are finite."""
 
 
 class CompetingRisksLoss(SurvivalLoss):
@@ -318,6 +319,7 @@ class _FineGrayTerms:
         leaving = np.bincount(sets.last, own, minlength=n + 1)
         staying = np.bincount(sets.last, own * sets.stays, minlength=n + 1)
         total = np.cumsum(leaving[::-1])[::-1][1:] + sets.g * np.cumsum(staying)[:n]
+        total = np.maximum(total, LEAST_SUM)
         self.total = total
         self.hazard, self.squared = sets.deaths / total, sets.deaths / total**2
 
