@@ -51,6 +51,10 @@ def changed(values, row, value):
         ({"entry": TIME}, "y has no times"),
         ({"time": TIME, "event": EVENT, "lower": TIME}, "pass either time and event, or"),
         ({"time": TIME, "event": EVENT, "entry": TIME + 1}, "Row 0 enters at .* never at risk"),
+        ({"time": TIME, "event": EVENT, "stratum": [None] * 60}, r"In y\['stratum'\].*missing"),
+        ({"time": TIME, "event": EVENT, "stratum": TIME}, r"In y\['stratum'\], the labels"),
+        ({"time": TIME, "event": EVENT, "stratum": "a"}, r"y\['stratum'\] must have one value"),
+        (pd.DataFrame(np.c_[TIME, TIME], columns=["time"] * 2), "y has duplicate column names"),
         ({"lower": TIME, "upper": TIME - 0.001}, "The interval of row 0 ends before it begins"),
         ({"lower": TIME, "upper": changed(TIME, 3, np.nan)}, "Use inf for a row that is censored"),
         (
@@ -95,9 +99,12 @@ def test_fields_that_a_loss_does_not_use(loss, fields, message):
             {"loss": "aft", "time_distribution": "weibull"},
             "time_distribution must be one of 'normal'",
         ),
-        ({"loss": "aft", "scale": -1.0}, "scale must lie between"),
-        ({"loss": "discrete_time", "n_intervals": 0}, "n_intervals must lie between"),
-        ({"loss": "fine_gray", "cause": 0}, "cause must be an event code"),
+        ({"loss": "aft", "scale": -1.0}, "scale must be a number at least 0.001 and at most"),
+        ({"loss": "aft", "scale": "wide"}, "scale must be a number .* or None; got 'wide'"),
+        ({"loss": "discrete_time", "n_intervals": 0}, "n_intervals must be a whole number"),
+        ({"loss": "discrete_time", "n_intervals": 2.5}, "n_intervals must be a whole number"),
+        ({"loss": "fine_gray", "cause": 0}, "cause must be a whole number at least 1"),
+        ({"loss": "fine_gray", "cause": None}, "cause must be a whole number at least 1"),
         ({"loss": Aft("logistic"), "scale": 2.0}, "'scale' .* is for loss='aft'"),
         ({"init": GradientBoostingSurvival()}, "must be 'mean', 'zero' or numbers"),
         ({"eval_metric": "auc", "early_stopping": True}, "one of 'c_index', 'uno_c_index'"),
@@ -112,6 +119,13 @@ def test_parameters(parameters, message):
 def test_a_cause_without_events():
     with pytest.raises(ValueError, match="No row has an event of the cause 2"):
         fit((TIME, EVENT), loss="fine_gray", cause=2)
+
+
+def test_as_many_strata_as_rows_are_strata():
+    y = survival_target(TIME, EVENT, stratum=np.arange(60))
+    with pytest.warns(UserWarning, match="No tree has a split"):
+        assert len(fit(y).strata_) == 60
+    assert len(survival_target([], [])) == 0
 
 
 def test_one_stratum_is_no_stratum():

@@ -39,7 +39,9 @@ class Labels(NamedTuple):
     codes: Codes
 
 
-def read_labels(y: Any, n_rows: int, *, caller: str = "classifier") -> Labels:
+def read_labels(
+    y: Any, n_rows: int, *, caller: str = "classifier", may_be_many: bool = False
+) -> Labels:
     """Read class labels.
 
     Parameters
@@ -50,6 +52,8 @@ def read_labels(y: Any, n_rows: int, *, caller: str = "classifier") -> Labels:
         The number of rows of X.
     caller : str
         The estimator's name, for messages.
+    may_be_many : bool
+        Whether nearly as many labels as rows are no reason for a warning.
 
     Returns
     -------
@@ -83,7 +87,7 @@ def read_labels(y: Any, n_rows: int, *, caller: str = "classifier") -> Labels:
             f"Unknown label type: y has dtype {cells.dtype}. Labels may be text, integers, "
             "booleans or whole floats; convert them first."
         )
-    if n_rows > 20 and len(labels.classes) > n_rows / 2:
+    if not may_be_many and n_rows > 20 and len(labels.classes) > n_rows / 2:
         if kind == "f" and float(np.abs(labels.classes).max()) >= 2.0**63:
             _refuse_continuous(cells, 0, "nearly all different floats of this size")
         # Most likely the target of a regression; scikit-learn raises or warns.

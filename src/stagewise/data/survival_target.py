@@ -152,7 +152,10 @@ def read_survival(
                 "the column, or pass stagewise.survival_target(time=..., event=..., stratum=...)."
             )
         return target, []
-    labels, codes = read_labels(columns["stratum"], n_rows, caller=caller)
+    try:
+        labels, codes = read_labels(columns["stratum"], n_rows, caller=caller, may_be_many=True)
+    except ValueError as error:
+        raise ValueError(f"In y['stratum'], the labels of the strata: {error}") from None
     target["stratum"], known = codes, labels.tolist()
     if strata is None:
         return target, known

@@ -199,7 +199,7 @@ def open_frame(X: Any, caller: str, name: str = "X") -> Frame | None:
             return None
         labels: list[Any] = list(frame.columns)
     except DuplicateError:
-        raise _duplicates(_labels(X)) from None
+        raise _duplicates(_labels(X), name) from None
     return Frame(frame, labels, feature_names(labels))
 
 
@@ -207,7 +207,10 @@ def open_series(y: Any) -> nw.Series[Any] | None:
     """Open y if it is a series of a library that narwhals supports; else return None."""
     if isinstance(y, (np.ndarray, list, tuple)):
         return None
-    series = nw.from_native(y, pass_through=True, allow_series=True)
+    try:
+        series = nw.from_native(y, pass_through=True, allow_series=True)
+    except DuplicateError:  # a frame
+        return None
     return series if isinstance(series, nw.Series) else None
 
 
@@ -260,11 +263,12 @@ def _labels(X: Any) -> list[Any]:
     return list(X.columns if labels is None else labels)
 
 
-def _duplicates(labels: Sequence[Any]) -> ValueError:
+def _duplicates(labels: Sequence[Any], name: str = "X") -> ValueError:
     twice = [label for label, count in Counter(labels).items() if count > 1]
+    reason = "; features are matched by name" if name == "X" else ""
     return ValueError(
-        f"X has duplicate column names: {', '.join(map(short_repr, twice))}. "
-        "Rename or drop the repeated columns; features are matched by name."
+        f"{name} has duplicate column names: {', '.join(map(short_repr, twice))}. "
+        f"Rename or drop the repeated columns{reason}."
     )
 
 

@@ -18,6 +18,8 @@ from stagewise.exact_sums import sum_rows
 from stagewise.losses.base import BoundLoss, Matrix, Vector
 from stagewise.losses.survival.base import ONE_KIND, RowBoundLoss, SurvivalLoss
 from stagewise.losses.survival.time_distributions import TIME_DISTRIBUTIONS, TimeDistribution
+from stagewise.validation.arguments import check_argument
+from stagewise.validation.rules import Number
 
 __all__ = ["Aft"]
 
@@ -163,15 +165,8 @@ class Aft(SurvivalLoss):
             raise ValueError(
                 f"time_distribution must be one of {names}; got {time_distribution!r}."
             )
-        if scale is not None and not SCALES[0] <= scale <= SCALES[1]:
-            raise ValueError(
-                f"scale must lie between {SCALES[0]:g} and {SCALES[1]:g}, or be None; got "
-                f"{scale!r}."
-            )
-        self.time_distribution, self.scale = (
-            time_distribution,
-            None if scale is None else float(scale),
-        )
+        self.time_distribution = time_distribution
+        self.scale: float | None = check_argument("scale", Number(*SCALES, or_none=True), scale)
         self.learned: tuple[float, Vector] | None = None
 
     @property

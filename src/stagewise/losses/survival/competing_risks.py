@@ -17,6 +17,8 @@ from stagewise.losses.base import BoundLoss, Matrix, Vector
 from stagewise.losses.survival.base import RowBoundLoss, SurvivalLoss
 from stagewise.losses.survival.baseline import Baseline
 from stagewise.losses.survival.cox import CoxTerms, risk_sets, terms_at
+from stagewise.validation.arguments import check_argument
+from stagewise.validation.rules import Number
 
 __all__ = ["CauseSpecific", "CompetingRisksLoss", "FineGray"]
 
@@ -217,9 +219,7 @@ class FineGray(CompetingRisksLoss):
     }
 
     def __init__(self, cause: int = 1) -> None:
-        if isinstance(cause, bool) or cause < 1:
-            raise ValueError(f"cause must be an event code from 1 on; got {cause!r}.")
-        self.cause = int(cause)
+        self.cause: int = check_argument("cause", Number(1, whole=True), cause)
         self.learned: Baseline | None = None
 
     @property

@@ -15,6 +15,8 @@ from stagewise.exact_sums import sum_rows
 from stagewise.kaplan_meier import KaplanMeier
 from stagewise.losses.base import BoundLoss, Matrix, Vector
 from stagewise.losses.survival.base import ONE_KIND, RowBoundLoss, SurvivalLoss
+from stagewise.validation.arguments import check_argument
+from stagewise.validation.rules import Number
 
 __all__ = ["DiscreteTime"]
 
@@ -51,9 +53,9 @@ class DiscreteTime(SurvivalLoss):
     largest_offset = LARGEST_SCORE
 
     def __init__(self, n_intervals: int = 10) -> None:
-        if isinstance(n_intervals, bool) or not 1 <= n_intervals <= 1000:
-            raise ValueError(f"n_intervals must lie between 1 and 1000; got {n_intervals!r}.")
-        self.n_intervals = int(n_intervals)
+        self.n_intervals: int = check_argument(
+            "n_intervals", Number(1, 1000, whole=True), n_intervals
+        )
         self.ends: Vector = np.zeros(0)
 
     def of_rows(self, y: npt.NDArray[Any], weight: Vector | None) -> DiscreteTime:
