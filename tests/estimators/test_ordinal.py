@@ -138,6 +138,22 @@ def test_a_class_without_weight_changes_no_other_threshold():
     assert found[1] < found[2] < found[1] + 0.01
 
 
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("absent", [0, 3])
+@pytest.mark.parametrize("weight", [0.0, 1e-200])
+def test_an_absent_class_at_an_end_takes_no_rows_of_its_neighbour(name, absent, weight):
+    y, score, _ = rows_of(6, 500, 4)
+    own = np.where(y == absent, weight, 1.0)
+    loss = LOSSES[name](4)
+    fitted_loss = loss.with_learned(loss.learn(y, own, score[:, np.newaxis]))
+    kept = y != absent
+    expected = np.bincount(y[kept], minlength=4) / kept.sum()
+    found = fitted_loss.mean(score[kept]).mean(axis=0)
+    np.testing.assert_allclose(found, expected, atol=0.08)
+    assert found[absent] < 0.001
+    assert np.isfinite(fitted_loss.loss(y, score)).all()
+
+
 def test_thresholds_must_increase():
     with pytest.raises(ValueError, match="3 increasing numbers for 4 classes"):
         CumulativeLogit(4, [0.0, 2.0, 1.0])

@@ -32,8 +32,10 @@ SMALLEST_GAP_RATIO = 0.1
 LONGEST_STEP = 4.0
 ABSENT_GAP = 1e-3
 """The distance of the two thresholds of a class that no training row has (in a fold)."""
+SMALLEST_SHARE = 2.0**-50
+"""Classes with a smaller share of the weight are absent: cumulative shares would be 0 or 1."""
 FAR = 36.0
-"""The distance of a threshold that all rows are on one side of; log odds of 2^52."""
+"""The distance of a threshold that all rows of one class are on one side of; log odds of 2^52."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,10 @@ class Rows:
     normal: bool
 
     def of_present(self, present: npt.NDArray[np.bool_]) -> Rows:
-        """Return the rows of positive weight; the codes are those of the classes that they have."""
-        kept = np.ones(len(self.codes), dtype=bool) if self.weight is None else self.weight > 0
+        """Return the rows of classes that are present, with codes of these classes."""
+        kept = present[self.codes]
+        if self.weight is not None:
+            kept &= self.weight > 0
         place = (np.cumsum(present) - 1).astype(np.int32)
         weight = None if self.weight is None else self.weight[kept]
         codes, n = place[self.codes[kept]], int(present.sum())
@@ -97,35 +101,34 @@ def fit_thresholds(rows: Rows, quantile: Quantile, start: Vector | None = None) 
     """
     counts = sum_by_code(rows.codes, rows.n_classes, rows.weight)
     centre = mean_rows(rows.score, rows.weight)
-    present = counts > 0
+    present = counts > SMALLEST_SHARE * counts.sum()
     if present.all():
         begin = start_thresholds(quantile, counts, centre) if start is None else start
         return _newton(rows, begin)
     # Without weight, the likelihood of a class is no part of the sum: the others are fitted alone.
-    found = np.empty(0)
-    if present.sum() > 1:
-        own = rows.of_present(present)
-        found = _newton(own, start_thresholds(quantile, counts[present], centre))
-    return _with_absent(found, present, centre)
+    if present.sum() == 1:
+        return _with_absent(np.empty(0), present, (centre - FAR, centre + FAR))
+    own = rows.of_present(present)
+    found = _newton(own, start_thresholds(quantile, counts[present], centre))
+    # An absent class at an end is as rare as half a row, also where the scores are farthest.
+    ends = min(found[0], own.score.min()), max(found[-1], own.score.max())
+    far = float(quantile(np.array(0.5 / (counts.sum() + 1.0))))
+    return _with_absent(found, present, (ends[0] + far, ends[1] - far))
 
 
-def _with_absent(found: Vector, present: npt.NDArray[np.bool_], centre: float) -> Vector:
-    """Return thresholds of all classes; absent ones have an interval of ABSENT_GAP."""
-    if not len(found):  # all rows are of one class
-        own = int(np.argmax(present))
-        steps = np.arange(len(present) - 1) - own
-        return np.where(
-            steps < 0, centre - FAR + (steps + 1) * ABSENT_GAP, centre + FAR + steps * ABSENT_GAP
-        )
-    first = int(np.argmax(present))
-    thresholds: list[float] = [found[0] - ABSENT_GAP * (first - k) for k in range(first)]
-    n = 0
-    for k in range(first, len(present) - 1):
-        if present[k] and n < len(found):
-            thresholds.append(float(found[n]))
-            n += 1
-        else:
-            thresholds.append(thresholds[-1] + ABSENT_GAP)
+def _with_absent(
+    found: Vector, present: npt.NDArray[np.bool_], ends: tuple[float, float]
+) -> Vector:
+    """Return thresholds of all classes; absent ones have an interval of ABSENT_GAP.
+
+    Beyond the first and the last class that is present, the thresholds are those of the ends.
+    """
+    first, last = int(np.argmax(present)), len(present) - 1 - int(np.argmax(present[::-1]))
+    thresholds = [ends[0] - ABSENT_GAP * (first - 1 - k) for k in range(first)]
+    own = iter(found.tolist())
+    for k in range(first, last):
+        thresholds.append(next(own) if present[k] else thresholds[-1] + ABSENT_GAP)
+    thresholds += [ends[1] + ABSENT_GAP * (k - last) for k in range(last, len(present) - 1)]
     return _ordered(np.array(thresholds))
 
 
