@@ -161,6 +161,35 @@ def test_a_model_can_be_continued(fitted):
     np.testing.assert_allclose(curves(first, X), curves(whole, X), rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        ({"loss": "cox", "ties": "breslow"}, {"ties": "efron"}),
+        ({"loss": "cause_specific", "ties": "breslow"}, {"ties": "efron"}),
+        ({"loss": "aft", "scale": 2.0}, {"scale": None}),
+        ({"loss": "aft", "time_distribution": "logistic"}, {"time_distribution": "normal"}),
+        ({"loss": "discrete_time", "n_intervals": 4}, {"n_intervals": 5}),
+        ({"loss": "fine_gray", "cause": 2}, {"cause": 1}),
+    ],
+)
+def test_parameters_of_the_loss_are_those_of_the_continued_model(own, other, tmp_path):
+    X, time, event = rows_for(own["loss"])
+    whole = GradientBoostingSurvival(learning_rate=0.1, **SMALL, **own).fit(X, (time, event))
+    first = clone(whole).set_params(n_estimators=10, warm_start=True).fit(X, (time, event))
+    first.save(tmp_path / "model.stgw")
+    for model in (first, stagewise.load(tmp_path / "model.stgw")):
+        model.set_params(n_estimators=20, warm_start=True)
+        with pytest.raises(ValueError, match="warm_start continues a model with"):
+            clone_of(model).set_params(**other).fit(X, (time, event))
+        model.fit(X, (time, event))
+        np.testing.assert_allclose(model.predict(X), whole.predict(X), rtol=1e-6, atol=1e-8)
+
+
+def clone_of(model):
+    """Return a fitted model again."""
+    return pickle.loads(pickle.dumps(model))
+
+
 def test_shapley_values_sum_to_the_score(fitted):
     model, X, _, _ = fitted
     if model.loss not in ("cox", "aft", "fine_gray"):

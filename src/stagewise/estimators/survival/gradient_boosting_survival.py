@@ -256,8 +256,8 @@ held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_rep
     def _loss_of(self, data: TrainingData) -> Loss:
         loss = self._make_loss(None)
         if self.warm_start and hasattr(self, "model_"):
-            known = self._prediction_loss(self.model_)  # with the intervals of the first fit
-            return known if loss.name == known.name else loss
+            known = self._prediction_loss(self.model_)
+            return loss.continuing(known) if loss.name == known.name else loss
         found = loss.of_rows(data.train.y, data.train.weight)
         found.check(data.train.y)
         return found

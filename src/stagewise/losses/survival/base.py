@@ -63,6 +63,10 @@ class SurvivalLoss(Loss):
         """Return the loss for training rows, which may decide about its number of outputs."""
         return self
 
+    def continuing(self, known: SurvivalLoss) -> SurvivalLoss:
+        """Return the loss for further rounds of a model, with the outputs of its loss."""
+        return self
+
     @property
     def grid(self) -> Vector:
         """The times at which curves change or are shown; learned."""

@@ -81,6 +81,11 @@ class CauseSpecific(CompetingRisksLoss):
         found.n_outputs = max(2, int(y["event"].max(initial=0)))
         return found
 
+    def continuing(self, known: SurvivalLoss) -> CauseSpecific:
+        found = copy(self)
+        found.n_outputs = known.n_outputs
+        return found
+
     def check(self, y: npt.NDArray[Any]) -> None:
         super().check(y)
         largest = int(y["event"].max())

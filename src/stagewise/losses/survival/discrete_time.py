@@ -71,6 +71,11 @@ class DiscreteTime(SurvivalLoss):
         found.n_outputs = len(found.ends)
         return found
 
+    def continuing(self, known: SurvivalLoss) -> DiscreteTime:
+        found = copy(self)
+        found.ends, found.n_outputs = known.grid, known.n_outputs
+        return found
+
     @property
     def grid(self) -> Vector:
         """The ends of the intervals; learned from the training rows."""
