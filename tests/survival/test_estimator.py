@@ -288,6 +288,7 @@ def test_three_causes_are_fitted():
     assert model.predict(X).shape == (300, 3)
     curves_of = model.predict_cumulative_incidence(X[:4])
     assert curves_of.causes == [1, 2, 3]
+    assert model.score(X, (time, np.minimum(codes, 2))) > 0.5  # no row has the third event
     survival = model.predict_survival_function(X[:4], curves_of.times).values
     np.testing.assert_allclose(curves_of.values.sum(axis=1), 1.0 - survival, atol=1e-12)
 

@@ -10,6 +10,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from stagewise import distributions as d
+from stagewise.distributions import base
 
 CASES = {
     "normal": (d.Normal(loc=[0.3, -2.0], scale=[0.5, 3.0]), stats.norm([0.3, -2], [0.5, 3])),
@@ -188,6 +189,19 @@ def test_counts_above_a_hurdle_may_all_be_1(dispersion):
     np.testing.assert_array_equal(ours.quantile(levels), expected)
     assert ours.sample(1000).max() <= 4.0
     np.testing.assert_allclose(ours.crps(1.0), 0.16, atol=1e-3)
+
+
+def test_the_crps_of_many_counts_is_that_of_all_counts(monkeypatch):
+    y, rows = np.array([0.0, 7.0, 1500.0, 2100.0, 9000.0]), np.full(5, 2000.0)
+    for ours in (
+        d.Poisson(mu=rows),
+        d.NegativeBinomial(mu=rows, dispersion=0.7),
+        d.ZeroInflatedNegativeBinomial(mu=rows, dispersion=1e-3, zero_probability=0.4),
+    ):
+        expected = ours.crps(y)
+        with monkeypatch.context() as patched:
+            patched.setattr(base, "MOST_COUNTS", 0)
+            np.testing.assert_allclose(ours.crps(y), expected, rtol=1e-3)
 
 
 def test_large_counts_have_quantiles_and_a_crps():

@@ -16,8 +16,8 @@ __all__ = ["CountDistribution", "Distribution"]
 Vector = npt.NDArray[np.float64]
 MOST_CELLS = 2**22
 """The number of cells of a table of probabilities that is computed at once."""
-MOST_COUNTS, MANY_LEVELS = 2**14, 2**11
-"""The CRPS of more counts is that of so many quantiles."""
+MOST_COUNTS, NODES = 2**14, 513
+"""The CRPS of more counts is an integral over twice so many nodes."""
 
 
 class Distribution(Displayed, ABC):
@@ -207,14 +207,14 @@ class CountDistribution(Distribution):
     def _crps(self, y: Vector, **own: Vector) -> Vector:
         """Return Σ_k (P(Y ≤ k) - 1[y ≤ k])² over the counts up to a far quantile.
 
-        Of many counts, it is twice the mean of the pinball losses of many quantiles.
+        Of many counts, the sums are integrals by the trapezoidal rule.
         """
         if y.ndim > 1:
             columns = [self.crps(y[:, k]) for k in range(y.shape[1])]
             return np.column_stack(columns)
         far = np.maximum(self._quantile(np.full(len(y), 1.0 - 1e-9), **own), y)
         found, short = np.zeros(len(y)), far <= MOST_COUNTS
-        found[~short] = _crps_of_quantiles(self[~short], y[~short])
+        found[~short] = self[~short]._integrated_crps(y[~short], far[~short])  # noqa: SLF001
         block = MOST_CELLS // (MOST_COUNTS + 2)
         order = np.argsort(far, kind="stable")  # rows of about the same length together
         order = order[short[order]]
@@ -226,16 +226,37 @@ class CountDistribution(Distribution):
             found[rows] = ((part.cdf(cells) - (y[rows, np.newaxis] <= counts)) ** 2).sum(axis=1)
         return found
 
+    def _integrated_crps(self, y: Vector, far: Vector) -> Vector:
+        """Return the CRPS of many counts: from a sum over counts k = a, …, b - 1 to an integral.
 
-def _crps_of_quantiles(rows: Distribution, y: Vector) -> Vector:
-    """Return 2 ∫ L_τ(y, Q(τ)) dτ with the pinball loss L, by the midpoint rule."""
-    levels = (np.arange(MANY_LEVELS) + 0.5) / MANY_LEVELS
-    found, block = np.zeros(len(y)), MOST_CELLS // MANY_LEVELS
-    for first in range(0, len(y), block):
-        part = slice(first, first + block)
-        above = y[part, np.newaxis] - rows[part].quantile(levels)
-        found[part] = 2.0 * np.maximum(levels * above, (levels - 1.0) * above).mean(axis=1)
-    return found
+        Σ g(k) = ∫ g - (g(b) - g(a)) / 2, with g = P(Y ≤ k)² before y, and P(Y > k)² from y on. The
+        nodes are dense on a logarithmic scale, and around the mean.
+        """
+        found, block = np.zeros(len(y)), MOST_CELLS // (2 * NODES)
+        steps, share = np.linspace(-8.0, 8.0, NODES), np.linspace(0.0, 1.0, NODES)
+        for first in range(0, len(y), block):
+            part = slice(first, first + block)
+            own, last = self[part]._spread(), far[part, np.newaxis]  # noqa: SLF001
+            count = np.maximum(np.ceil(y[part]), 0.0)[:, np.newaxis]
+            nodes = [0.0 * last, own.mean[:, None] + own.std[:, None] * steps, last**share, count]
+            at = np.sort(np.floor(np.clip(np.hstack(nodes), 0.0, last)), axis=1)
+            below = self[part].cdf(at)
+            before = np.where(at <= count, below, 0.0)
+            after = np.where(at >= count, 1.0 - below, 0.0)
+            ends = np.minimum(at, count), np.maximum(at, count)
+            found[part] = _trapezoids(before**2, ends[0]) + _trapezoids(after**2, ends[1])
+            at_count = self[part].cdf(count)[:, 0]
+            found[part] += 0.5 * (below[:, 0] ** 2 - at_count**2 + (1.0 - at_count) ** 2)
+        return found
+
+    def _spread(self) -> Distribution:
+        """Return the distribution whose mean and deviation show where the cdf grows."""
+        return self
+
+
+def _trapezoids(values: Vector, at: Vector) -> Vector:
+    """Return the integral of values in each row, at the nodes of the row."""
+    return np.asarray((np.diff(at) * (values[:, 1:] + values[:, :-1])).sum(axis=1) / 2.0)
 
 
 def _is_whole(value: Any) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special, stats
 
-from stagewise.distributions.base import CountDistribution
+from stagewise.distributions.base import CountDistribution, Distribution
 
 __all__ = [
     "HurdleNegativeBinomial",
@@ -166,6 +166,9 @@ class _OtherZeros(CountDistribution):
         return self.base(**{n: v for n, v in self.parameters.items() if n != self._own})
 
     _own: str
+
+    def _spread(self) -> Distribution:
+        return self.counts()
 
     def _count_quantile(self, q: Vector, own: dict[str, Vector]) -> Vector:
         rest = {name: value for name, value in own.items() if name != self._own}

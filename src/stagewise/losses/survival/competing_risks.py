@@ -91,8 +91,8 @@ class CauseSpecific(CompetingRisksLoss):
         largest = int(y["event"].max())
         if largest > self.n_outputs:
             raise ValueError(
-                f"there is the event code {largest}, but the events of the training rows have the "
-                f"codes 1 to {self.n_outputs}."
+                f"y has the event code {largest}, but the events of the training rows have the "
+                f"codes 1 to {self.n_outputs}. Leave such rows out, or make them censored (0)."
             )
 
     @property

@@ -30,7 +30,10 @@ def _of_causes(
     earlier: bool,
     of: Any,
 ) -> float:
-    """Return the mean of a concordance over causes; other events never have the event."""
+    """Return the mean of a concordance over causes; other events never have the event.
+
+    A cause without comparable pairs is left out.
+    """
     time, is_event = exit_times(y)
     stratum = y["stratum"] if (y["stratum"] != y["stratum"][:1]).any() else None
     risk = predicted if earlier else -predicted
@@ -43,7 +46,8 @@ def _of_causes(
         column = risk if risk.ndim == 1 else risk[:, place]
         other = is_event & ~own
         each.append(of(np.where(other, np.inf, time), own, column, stratum))
-    return float(np.mean(each))
+    known = [value for value in each if not np.isnan(value)]
+    return float(np.mean(known)) if known else float("nan")
 
 
 def c_index(
