@@ -163,6 +163,12 @@ def test_values_outside_the_domain_have_no_density():
     assert (EVERY["poisson"].density(0.5) == 0).all()
 
 
+def test_variances_that_are_too_large_are_infinite():
+    assert d.Normal(loc=0.0, scale=1e300).var == np.inf
+    assert d.GammaDistribution(mu=1e300, shape=2.0).var == np.inf
+    assert d.LogNormal(mu=1e3, sigma=2.0).mean == np.inf
+
+
 @pytest.mark.parametrize("name", EVERY)
 def test_numbers_that_are_not_finite(name):
     ours, y = EVERY[name], np.array([np.nan, np.inf])

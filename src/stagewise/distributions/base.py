@@ -62,14 +62,22 @@ class Distribution(Displayed, ABC):
     # ---- mean and variance -----------------------------------------------------------------------
 
     @property
-    @abstractmethod
     def mean(self) -> Vector:
         """The mean of every row."""
+        with np.errstate(all="ignore"):
+            return self._mean()
 
     @property
-    @abstractmethod
     def var(self) -> Vector:
-        """The variance of every row; inf or NaN where there is none."""
+        """The variance of every row; inf or NaN where there is none, or it is too large."""
+        with np.errstate(all="ignore"):
+            return self._var()
+
+    @abstractmethod
+    def _mean(self) -> Vector: ...
+
+    @abstractmethod
+    def _var(self) -> Vector: ...
 
     @property
     def std(self) -> Vector:

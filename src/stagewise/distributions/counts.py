@@ -78,12 +78,10 @@ class Poisson(CountDistribution):
 
     name = "poisson"
 
-    @property
-    def mean(self) -> Vector:
+    def _mean(self) -> Vector:
         return np.array(self.mu)
 
-    @property
-    def var(self) -> Vector:
+    def _var(self) -> Vector:
         return np.array(self.mu)
 
     def _log_density(  # type: ignore[override]
@@ -116,12 +114,10 @@ class NegativeBinomial(CountDistribution):
 
     name = "negative_binomial"
 
-    @property
-    def mean(self) -> Vector:
+    def _mean(self) -> Vector:
         return np.array(self.mu)
 
-    @property
-    def var(self) -> Vector:
+    def _var(self) -> Vector:
         return np.asarray(self.mu + self.dispersion * np.square(self.mu))
 
     def _log_density(  # type: ignore[override]
@@ -184,12 +180,10 @@ class _ZeroInflated(_OtherZeros):
 
     _own = "zero_probability"
 
-    @property
-    def mean(self) -> Vector:
+    def _mean(self) -> Vector:
         return np.asarray((1.0 - self.zero_probability) * self.counts().mean)
 
-    @property
-    def var(self) -> Vector:
+    def _var(self) -> Vector:
         counts, p = self.counts(), self.zero_probability
         return np.asarray((1.0 - p) * (counts.var + p * np.square(counts.mean)))
 
@@ -219,12 +213,10 @@ class _Hurdle(_OtherZeros):
         """1 - f(0), which may be tiny: all counts above 0 are then 1."""
         return np.asarray(-np.expm1(self.counts().log_density(0.0)))
 
-    @property
-    def mean(self) -> Vector:
+    def _mean(self) -> Vector:
         return np.asarray((1.0 - self.zero_probability) * self.counts().mean / self._positive)
 
-    @property
-    def var(self) -> Vector:
+    def _var(self) -> Vector:
         counts, p = self.counts(), self.zero_probability
         squares = (counts.var + np.square(counts.mean)) / self._positive
         return np.asarray((1.0 - p) * squares - np.square(self.mean))

@@ -21,12 +21,10 @@ class LogNormal(Distribution):
 
     name = "log_normal"
 
-    @property
-    def mean(self) -> Vector:
+    def _mean(self) -> Vector:
         return np.asarray(np.exp(self.mu + 0.5 * np.square(self.sigma)))
 
-    @property
-    def var(self) -> Vector:
+    def _var(self) -> Vector:
         return np.asarray(np.expm1(np.square(self.sigma)) * np.square(self.mean))
 
     def _log_density(  # type: ignore[override]
@@ -60,12 +58,10 @@ class GammaDistribution(Distribution):
 
     name = "gamma_distribution"
 
-    @property
-    def mean(self) -> Vector:
+    def _mean(self) -> Vector:
         return np.array(self.mu)
 
-    @property
-    def var(self) -> Vector:
+    def _var(self) -> Vector:
         return np.asarray(np.square(self.mu) / self.shape)
 
     def _log_density(  # type: ignore[override]
@@ -100,12 +96,10 @@ class Weibull(Distribution):
 
     name = "weibull"
 
-    @property
-    def mean(self) -> Vector:
+    def _mean(self) -> Vector:
         return np.asarray(self.scale * special.gamma(1.0 + 1.0 / self.shape))
 
-    @property
-    def var(self) -> Vector:
+    def _var(self) -> Vector:
         first, second = (special.gamma(1.0 + k / self.shape) for k in (1.0, 2.0))
         return np.asarray(np.square(self.scale) * np.maximum(second - first**2, 0.0))
 
@@ -143,12 +137,10 @@ class Beta(Distribution):
 
     name = "beta"
 
-    @property
-    def mean(self) -> Vector:
+    def _mean(self) -> Vector:
         return np.array(self.mu)
 
-    @property
-    def var(self) -> Vector:
+    def _var(self) -> Vector:
         return np.asarray(self.mu * (1.0 - self.mu) / (1.0 + self.precision))
 
     def _log_density(  # type: ignore[override]

@@ -21,12 +21,10 @@ class Normal(Distribution):
 
     name = "normal"
 
-    @property
-    def mean(self) -> Vector:
+    def _mean(self) -> Vector:
         return np.array(self.loc)
 
-    @property
-    def var(self) -> Vector:
+    def _var(self) -> Vector:
         return np.asarray(np.square(self.scale))
 
     def _log_density(  # type: ignore[override]
@@ -59,12 +57,10 @@ class Laplace(Distribution):
 
     name = "laplace"
 
-    @property
-    def mean(self) -> Vector:
+    def _mean(self) -> Vector:
         return np.array(self.loc)
 
-    @property
-    def var(self) -> Vector:
+    def _var(self) -> Vector:
         return np.asarray(2.0 * np.square(self.scale))
 
     def _log_density(  # type: ignore[override]
@@ -98,14 +94,11 @@ class StudentT(Distribution):
 
     name = "student_t"
 
-    @property
-    def mean(self) -> Vector:
+    def _mean(self) -> Vector:
         return np.where(self.df > 1.0, self.loc, np.nan)
 
-    @property
-    def var(self) -> Vector:
-        with np.errstate(divide="ignore"):
-            inner = np.square(self.scale) * self.df / np.maximum(self.df - 2.0, 0.0)
+    def _var(self) -> Vector:
+        inner = np.square(self.scale) * self.df / np.maximum(self.df - 2.0, 0.0)
         return np.where(self.df > 1.0, inner, np.nan)
 
     def _log_density(  # type: ignore[override]
