@@ -180,6 +180,7 @@ void bind_losses(nb::module_& m);
 void bind_query_loss(nb::module_& m);
 void bind_distributions(nb::module_& m);
 void bind_cox_loss(nb::module_& m);
+void bind_aft_loss(nb::module_& m);
 void bind_sampling(nb::module_& m);
 void bind_grown_tree(nb::module_& m);
 void bind_grower(nb::module_& m);

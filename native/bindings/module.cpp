@@ -25,6 +25,7 @@ NB_MODULE(_native, m) {
   bind_query_loss(m);
   bind_distributions(m);
   bind_cox_loss(m);
+  bind_aft_loss(m);
   bind_sampling(m);
   bind_grown_tree(m);
   bind_grower(m);

@@ -6,6 +6,7 @@
 #include "kernels/binning.hpp"
 #include "kernels/class_split_scan.hpp"
 #include "kernels/cross_products.hpp"
+#include "kernels/distributions/aft.hpp"
 #include "kernels/distributions/distributions.hpp"
 #include "kernels/elementary/exp_log.hpp"
 #include "kernels/elementary/gamma.hpp"
@@ -114,6 +115,9 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
         .distribution_losses = distribution_losses,
         .distribution_steps = distribution_steps,
         .distribution_information = distribution_information,
+    },
+    AftKernels{
+        .aft = aft,
     },
     STAGEWISE_TEXT(STAGEWISE_ISA),
 };

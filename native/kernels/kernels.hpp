@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/api/aft.hpp"
 #include "kernels/api/binning.hpp"
 #include "kernels/api/cross_products.hpp"
 #include "kernels/api/distributions.hpp"
@@ -34,7 +35,8 @@ struct Kernels : LossKernels,
                  CrossProductKernels,
                  BinningKernels,
                  ElementaryKernels,
-                 DistributionKernels {
+                 DistributionKernels,
+                 AftKernels {
   const char* name;  // of the instruction set
 };
 

@@ -62,6 +62,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
         GradientBoostingRanker(n_estimators=20, early_stopping=3),
         {"qid": QUERY, "sample_weight": 1.0 + QUERY % 2},
     ),
+    "aft": (GradientBoostingSurvival(n_estimators=9, loss="aft"), {"sample_weight": WEIGHT}),
     "cox in folds": (GradientBoostingSurvival(n_estimators=20, early_stopping=3), {}),
     "classes": (GradientBoostingClassifier(n_estimators=9), {"sample_weight": WEIGHT}),
     "classes by mvs": (
@@ -93,6 +94,7 @@ TARGETS = {
     "classes": np.digitize(Y, [-1, 1]),
     "vector leaves": np.digitize(Y, [-1, 1]),
     "classes by mvs": np.digitize(Y, [-1, 1]),
+    "aft": (np.round(np.exp(Y), 1) + 0.1, rng.random(N) < 0.7),
     "cox": (np.round(np.exp(Y), 1) + 0.1, rng.random(N) < 0.7),
     "cox in folds": (np.round(np.exp(Y), 1) + 0.1, rng.random(N) < 0.7),
 }

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from stagewise._native import Workers
+from stagewise._native import AftLoss, Workers
 from stagewise.elementary import portable_log
 from stagewise.exact_sums import sum_rows
 from stagewise.losses.base import BoundLoss, Matrix, Vector
-from stagewise.losses.survival.base import ONE_KIND, RowBoundLoss, SurvivalLoss
+from stagewise.losses.kernel import NativeBoundLoss
+from stagewise.losses.survival.base import ONE_KIND, SurvivalLoss
 from stagewise.losses.survival.time_distributions import TIME_DISTRIBUTIONS, TimeDistribution
 from stagewise.validation.arguments import check_argument
 from stagewise.validation.rules import Number
@@ -27,30 +27,30 @@ GRID = 200
 """The number of times at which curves are shown."""
 SCALES = (1e-3, 1e3)
 """The limits of σ."""
-STEPS, LARGEST_STEP = 30, 0.5
-"""Newton steps of log σ: how many at most, and how long they are."""
 ROUND_TOLERANCE, TOLERANCE = 3e-3, 1e-8
-"""The steps of a round, and those at the end of a fit, end with one of this length."""
+"""Newton steps of log σ end with one of this length: in a round, and at the end of a fit."""
+
+
+OBSERVATIONS = ("exact", "right", "left", "interval")
+"""What is known of a time, in the order of the native enumeration."""
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
-    """Times as logs, divided by how they are censored."""
+class _Times:
+    """Times as logs, and what is known of them."""
 
     log_time: Vector
     log_upper: Vector
     log_entry: Vector
-    is_exact: npt.NDArray[np.bool_]
-    is_left: npt.NDArray[np.bool_]
-    is_interval: npt.NDArray[np.bool_]
+    observation: npt.NDArray[np.uint8]
     is_truncated: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, y: npt.NDArray[Any]) -> _Rows:
+    def of(cls, y: npt.NDArray[Any]) -> _Times:
         time, upper, entry = (np.ascontiguousarray(y[name]) for name in ("time", "upper", "entry"))
-        is_exact = upper == time
-        is_left = (time == 0.0) & np.isfinite(upper) & ~is_exact
-        is_interval = np.isfinite(upper) & ~is_exact & ~is_left
+        is_exact, has_end = upper == time, np.isfinite(upper)
+        kinds = [is_exact, ~has_end, time == 0.0]
+        observation = np.select(kinds, [0, 1, 2], 3).astype(np.uint8)
         is_truncated = entry > 0.0
 
         def log(values: Vector, used: npt.NDArray[np.bool_]) -> Vector:
@@ -58,73 +58,26 @@ class _Rows:
 
         return cls(
             log(time, time > 0.0),
-            log(upper, np.isfinite(upper) & (upper > 0.0)),
+            log(upper, has_end & (upper > 0.0)),
             log(entry, is_truncated),
-            is_exact,
-            is_left,
-            is_interval,
+            observation,
             is_truncated,
         )
 
-    @cached_property
-    def is_right(self) -> npt.NDArray[np.bool_]:
-        """Rows whose event is after their time."""
-        return ~(self.is_exact | self.is_left | self.is_interval)
+    def is_kind(self, kind: str) -> npt.NDArray[np.bool_]:
+        """Return the rows of a kind of observation."""
+        return np.equal(self.observation, OBSERVATIONS.index(kind))
 
-
-class _Terms:
-    """The loss of rows and its derivatives with respect to F and log σ.
-
-    With ℓ(z) the log of a term, dz/dF = -1/σ and dz/dlog σ = -z.
-    """
-
-    def __init__(
-        self, distribution: TimeDistribution, rows: _Rows, score: Vector, sigma: float
-    ) -> None:
-        n = len(score)
-        loss, slope = np.zeros(n), np.zeros(n)
-        curvature, spread = np.zeros(n), np.zeros(n)
-        z = (rows.log_time - score) / sigma
-
-        def place(mask: Any, value: Vector, first: Vector, second: Vector, at: Vector) -> None:
-            loss[mask], slope[mask], curvature[mask] = value, first, second
-            spread[mask] = at * first
-
-        d = distribution
-        if (mask := rows.is_exact).any():
-            own = z[mask]
-            value = np.log(sigma) + rows.log_time[mask] - d.log_density(own)
-            place(mask, value, d.slope(own), d.curvature(own), own)
-            spread[mask] += 1.0
-        if (mask := rows.is_right).any():
-            own = z[mask]
-            log_survival = d.log_survival(own)
-            hazard = d.hazard(own, log_survival)
-            place(mask, -log_survival, -hazard, -d.hazard_slope(own, hazard), own)
-        if (mask := rows.is_left).any():
-            own = (rows.log_upper[mask] - score[mask]) / sigma
-            reverse = d.reverse(own)
-            second = np.minimum(reverse * (d.slope(own) - reverse), 0.0)
-            place(mask, -d.log_probability(own), reverse, second, own)
-        if (mask := rows.is_interval).any():
-            low, high = z[mask], (rows.log_upper[mask] - score[mask]) / sigma
-            whole = d.log_interval(low, high)
-            a = np.exp(np.minimum(d.log_density(high) - whole, 300.0))
-            b = np.exp(np.minimum(d.log_density(low) - whole, 300.0))
-            first = a - b
-            second = a * d.slope(high) - b * d.slope(low) - first**2
-            place(mask, -whole, first, np.minimum(second, 0.0), low)
-            spread[mask] = high * a - low * b
-        if (mask := rows.is_truncated).any():
-            own = (rows.log_entry[mask] - score[mask]) / sigma
-            log_survival = d.log_survival(own)
-            hazard = d.hazard(own, log_survival)
-            loss[mask] += log_survival
-            slope[mask] += hazard
-            curvature[mask] += d.hazard_slope(own, hazard)
-            spread[mask] += own * hazard
-        self.loss, self.slope, self.spread = loss, slope, spread
-        self.curvature = np.minimum(curvature, 0.0)
+    def native(self, distribution: str) -> AftLoss:
+        """Return the native loss of the rows."""
+        return AftLoss(
+            self.log_time,
+            self.log_upper,
+            self.log_entry,
+            self.observation,
+            self.is_truncated.astype(np.uint8),
+            distribution,
+        )
 
 
 class Aft(SurvivalLoss):
@@ -190,43 +143,27 @@ class Aft(SurvivalLoss):
     # ---- the loss --------------------------------------------------------------------------------
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
-        own = np.asarray(score).reshape(-1)
-        rows = _Rows.of(y)
-        return _Terms(self._own, rows, own, self.sigma_at(rows, own, None)).loss
+        return self._terms(y, score)[1][0]
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
-        own, rows = np.asarray(score).reshape(-1), _Rows.of(y)
-        sigma = self.sigma_at(rows, own, None)
-        terms = _Terms(self._own, rows, own, sigma)
-        return sigma * terms.slope, -terms.curvature
+        sigma, (_, slope, curvature, _) = self._terms(y, score)
+        return sigma * slope, -curvature
 
-    def sigma_at(
-        self,
-        rows: _Rows,
-        score: Vector,
-        weight: Vector | None,
-        start: float = 1.0,
-        tolerance: float = TOLERANCE,
-    ) -> float:
-        """Return the σ that minimises the loss at some scores, by Newton steps of log σ."""
+    def _terms(self, y: npt.NDArray[Any], score: Matrix) -> tuple[float, tuple[Vector, ...]]:
+        """Return σ at some scores, and the native terms of the rows."""
+        own, rows = np.ascontiguousarray(score, dtype=np.float64).reshape(-1), self.native(y)
+        sigma = self.sigma_at(rows, own, None)
+        return sigma, rows.terms(Workers(1), own, sigma)
+
+    def native(self, y: npt.NDArray[Any]) -> AftLoss:
+        """Return the native loss of times."""
+        return _Times.of(y).native(self.time_distribution)
+
+    def sigma_at(self, rows: AftLoss, score: Vector, weight: Vector | None) -> float:
+        """Return the σ that minimises the loss at some scores."""
         if self.scale is not None:
             return self.scale
-
-        def slope(log_sigma: float) -> float:
-            terms = _Terms(self._own, rows, score, float(np.exp(log_sigma)))
-            return sum_rows(terms.spread, weight)
-
-        limits = np.log(SCALES)
-        own = float(np.log(start))
-        for _ in range(STEPS):
-            here, there = slope(own), slope(own + 1e-4)
-            rise = (there - here) / 1e-4
-            step = -here / rise if rise > 0.0 else -np.sign(here) * LARGEST_STEP
-            step = float(np.clip(step, -LARGEST_STEP, LARGEST_STEP))
-            own = float(np.clip(own + step, *limits))
-            if abs(step) < tolerance:
-                break
-        return float(np.exp(own))
+        return rows.find_sigma(Workers(1), score, weight, 1.0, *SCALES, TOLERANCE)
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
         return self.best_constant_with_offset(y, weight, np.zeros((len(y), 1)))
@@ -234,8 +171,9 @@ class Aft(SurvivalLoss):
     def best_constant_with_offset(
         self, y: npt.NDArray[Any], weight: Vector | None, offset: Matrix
     ) -> Vector:
-        rows, own = _Rows.of(y), offset[:, 0]
-        near = np.where(rows.is_left, rows.log_upper, rows.log_time) - own
+        times, own = _Times.of(y), offset[:, 0]
+        rows, workers = times.native(self.time_distribution), Workers(1)
+        near = np.where(times.is_kind("left"), times.log_upper, times.log_time) - own
         centre = float(np.average(near, weights=weight))
         spread = float(np.sqrt(np.average((near - centre) ** 2, weights=weight))) or 1.0
         sigma = spread if self.scale is None else self.scale
@@ -243,16 +181,22 @@ class Aft(SurvivalLoss):
         def total(values: Vector) -> tuple[float, Vector]:
             log_sigma = values[1] if self.scale is None else np.log(sigma)
             scale = float(np.exp(np.clip(log_sigma, *np.log(SCALES))))
-            terms = _Terms(self._own, rows, own + values[0], scale)
-            slopes = [sum_rows(terms.slope, weight) / scale, sum_rows(terms.spread, weight)]
+            loss, slope, _, spread = rows.terms(workers, own + values[0], scale)
+            slopes = [sum_rows(slope, weight) / scale, sum_rows(spread, weight)]
             slopes[1] = slopes[1] if self.scale is None else 0.0
-            return sum_rows(terms.loss, weight), np.array(slopes)
+            return sum_rows(loss, weight), np.array(slopes)
 
         found = minimize(total, [centre, np.log(sigma)], jac=True, method="BFGS")
         return np.array([found.x[0]])
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return _BoundAft(self, workers, y, weight)
+        times = _Times.of(y)
+        # The second derivative with respect to log σ is about twice the number of events.
+        events = sum_rows((~times.is_kind("right")).astype(np.float64), weight)
+        steepest = 2.0 * ROUND_TOLERANCE * events
+        own = self.scale or 0.0, steepest, *SCALES, ROUND_TOLERANCE
+        rows = times.native(self.time_distribution).row_loss(workers, weight, *own)
+        return NativeBoundLoss(workers, rows)
 
     # ---- predictions -----------------------------------------------------------------------------
 
@@ -260,9 +204,9 @@ class Aft(SurvivalLoss):
         self, y: npt.NDArray[Any], weight: Vector | None, score: Matrix
     ) -> dict[str, npt.NDArray[np.float64]]:
         """Return σ, and times at which curves are shown."""
-        rows, own = _Rows.of(y), np.asarray(score).reshape(-1)
+        own = np.ascontiguousarray(score, dtype=np.float64).reshape(-1)
         last = np.where(np.isfinite(y["upper"]), y["upper"], y["time"]).max()
-        sigma = self.sigma_at(rows, own, weight)
+        sigma = self.sigma_at(self.native(y), own, weight)
         number = list(TIME_DISTRIBUTIONS).index(self.time_distribution)
         return {
             "time_distribution": np.array([float(number)]),
@@ -318,26 +262,3 @@ class Aft(SurvivalLoss):
         """Return ∫ S(t) dt from 0 to a limit: the mean of min(T, limit)."""
         z = (np.log(limit) - score[:, 0]) / self.sigma
         return np.asarray(limit * self._own.limited_mean(z, self.sigma))
-
-
-class _BoundAft(RowBoundLoss):
-    def __init__(
-        self, loss: Aft, workers: Workers, y: npt.NDArray[Any], weight: Vector | None
-    ) -> None:
-        super().__init__(workers, len(y), weight)
-        self._loss, self._rows, self._sigma = loss, _Rows.of(y), 1.0
-        self._n_events = self._sum((~self._rows.is_right).astype(np.float64))
-
-    def _evaluate(self, score: Matrix) -> tuple[float, Matrix, Matrix]:
-        loss, own = self._loss, np.ascontiguousarray(score[:, 0])
-        terms = self._terms(own)
-        # The second derivative with respect to log σ is about twice the number of events.
-        slope = abs(self._sum(terms.spread)) if loss.scale is None else 0.0
-        if loss.scale is not None or slope > 2.0 * ROUND_TOLERANCE * self._n_events:
-            given = self._rows, own, self._weight, self._sigma, ROUND_TOLERANCE
-            self._sigma = loss.sigma_at(*given)
-            terms = self._terms(own)
-        return self._sum(terms.loss), self._sigma * terms.slope, -terms.curvature
-
-    def _terms(self, score: Vector) -> _Terms:
-        return _Terms(self._loss._own, self._rows, score, self._sigma)  # noqa: SLF001

@@ -29,61 +29,21 @@ HALF_LOG_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
 
 @dataclass(frozen=True)
 class TimeDistribution:
-    """A distribution of z.
+    """A distribution of z; the native kernel has its density and its other derivatives.
 
     Attributes
     ----------
-    log_density, slope, curvature : callable
-        log f, its derivative, and its second derivative.
     log_survival : callable
         log S.
-    hazard : callable
-        f / S = -(log S)', of z and log S.
-    hazard_slope : callable
-        Its derivative, of z and f / S.
-    log_probability, reverse : callable
-        log Φ, and f / Φ = (log Φ)'.
     quantile : callable
         Φ⁻¹.
     limited_mean : callable
         The mean of min(e^(σ (Z - z)), 1), of z and σ.
     """
 
-    log_density: Function
-    slope: Function
-    curvature: Function
     log_survival: Function
-    hazard: Callable[[Vector, Vector], Vector]
-    hazard_slope: Callable[[Vector, Vector], Vector]
-    log_probability: Function
-    reverse: Function
     quantile: Function
     limited_mean: Callable[[Vector, float], Vector]
-
-    def log_interval(self, lower: Vector, upper: Vector) -> Vector:
-        """Return log(Φ(upper) - Φ(lower)), from the smaller tails."""
-        left = lower < 0.0
-        a, b = self.log_probability(upper), self.log_probability(lower)
-        c, d = self.log_survival(lower), self.log_survival(upper)
-        high, low = np.where(left, a, c), np.where(left, b, d)
-        with np.errstate(divide="ignore"):
-            return np.asarray(high + np.log(-np.expm1(np.minimum(low - high, -1e-300))))
-
-
-def _log_normal(z: Vector) -> Vector:
-    return np.asarray(-0.5 * z * z - HALF_LOG_TWO_PI)
-
-
-def _normal_hazard(z: Vector, log_survival: Vector) -> Vector:
-    return np.asarray(np.exp(_log_normal(z) - log_survival))
-
-
-def _normal_hazard_slope(z: Vector, hazard: Vector) -> Vector:
-    return np.asarray(np.maximum(hazard * (hazard - z), 0.0))
-
-
-def _normal_reverse(z: Vector) -> Vector:
-    return np.asarray(np.exp(_log_normal(z) - log_ndtr(z)))
 
 
 def _log_expit(z: Vector) -> Vector:
@@ -92,11 +52,6 @@ def _log_expit(z: Vector) -> Vector:
 
 def _exp(z: Vector) -> Vector:
     return np.asarray(np.exp(np.minimum(z, LARGEST_Z)))
-
-
-def _log_extreme(z: Vector) -> Vector:
-    """Return log(1 - e^(-e^z))."""
-    return np.asarray(np.log(-np.expm1(-np.maximum(_exp(z), 1e-300))))
 
 
 def _normal_limited_mean(z: Vector, sigma: float) -> Vector:
@@ -132,39 +87,14 @@ def _extreme_limited_mean(z: Vector, sigma: float) -> Vector:
 
 TIME_DISTRIBUTIONS: Mapping[str, TimeDistribution] = MappingProxyType(
     {
-        "normal": TimeDistribution(
-            _log_normal,
-            lambda z: -z,
-            lambda z: np.full_like(z, -1.0),
-            lambda z: log_ndtr(-z),
-            _normal_hazard,
-            _normal_hazard_slope,
-            log_ndtr,
-            _normal_reverse,
-            ndtri,
-            _normal_limited_mean,
-        ),
+        "normal": TimeDistribution(lambda z: log_ndtr(-z), ndtri, _normal_limited_mean),
         "logistic": TimeDistribution(
-            lambda z: _log_expit(z) + _log_expit(-z),
-            lambda z: 1.0 - 2.0 * expit(z),
-            lambda z: -2.0 * expit(z) * expit(-z),
             lambda z: _log_expit(-z),
-            lambda z, _: expit(z),
-            lambda _, hazard: hazard * (1.0 - hazard),
-            _log_expit,
-            lambda z: expit(-z),
             lambda p: np.log(p) - np.log1p(-p),
             _logistic_limited_mean,
         ),
         "extreme": TimeDistribution(
-            lambda z: z - _exp(z),
-            lambda z: 1.0 - _exp(z),
             lambda z: -_exp(z),
-            lambda z: -_exp(z),
-            lambda _, log_survival: -log_survival,
-            lambda _, hazard: hazard,
-            _log_extreme,
-            lambda z: np.exp(z - _exp(z) - _log_extreme(z)),
             lambda p: np.log(-np.log1p(-p)),
             _extreme_limited_mean,
         ),

@@ -1,0 +1,99 @@
+#include "gradients/aft_loss.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/exact_sum.hpp"
+
+namespace stagewise {
+namespace {
+
+constexpr size_t kRowsOfBlock = 1024;
+constexpr int kSteps = 30;
+constexpr double kLargestStep = 0.5, kDifference = 1e-4;  // of log sigma
+
+double sum(const std::vector<double>& values, std::span<const double> weight) {
+  ExactSum total;
+  total.add_all(values.data(), weight.empty() ? nullptr : weight.data(), values.size());
+  return total.value();
+}
+
+}  // namespace
+
+AftLoss::AftLoss(const AftTimes& times, TimeDistribution distribution)
+    : rows_(times.time.size()), distribution_(distribution) {
+  for (size_t i = 0; i < rows_; ++i) {
+    Group& own = groups_[times.observation[i]];
+    own.rows.push_back(static_cast<uint32_t>(i));
+    own.low.push_back(times.time[i]);
+    own.high.push_back(times.upper[i]);
+    if (times.entered[i] == 0) continue;
+    Group& entered = groups_[static_cast<size_t>(Observation::entered)];
+    entered.rows.push_back(static_cast<uint32_t>(i));
+    entered.low.push_back(times.entry[i]);
+  }
+}
+
+// `entered` adds to the terms of its rows; every row has another kind, whose terms are set.
+void AftLoss::add_group(Workers& workers, const Kernels& kernels, Observation observation,
+                        std::span<const double> score, double sigma, const AftTerms& out) const {
+  const Group& own = of(observation);
+  const size_t n = own.rows.size();
+  const bool adds = observation == Observation::entered;
+  workers.run((n + kRowsOfBlock - 1) / kRowsOfBlock, [&](size_t block, int) {
+    const size_t begin = block * kRowsOfBlock, size = std::min(kRowsOfBlock, n - begin);
+    std::array<std::array<double, kRowsOfBlock>, 5> space;
+    auto& [scores, loss, slope, curvature, spread] = space;
+    const uint32_t* const rows = own.rows.data() + begin;
+    for (size_t i = 0; i < size; ++i) scores[i] = score[rows[i]];
+    kernels.aft(distribution_, observation, sigma,
+                {own.low.data() + begin, own.high.empty() ? nullptr : own.high.data() + begin,
+                 scores.data(), size},
+                {loss.data(), slope.data(), curvature.data(), spread.data()});
+    for (size_t i = 0; i < size; ++i) {
+      const uint32_t row = rows[i];
+      out.loss[row] = (adds ? out.loss[row] : 0.0) + loss[i];
+      out.slope[row] = (adds ? out.slope[row] : 0.0) + slope[i];
+      out.curvature[row] = (adds ? out.curvature[row] : 0.0) + curvature[i];
+      out.spread[row] = (adds ? out.spread[row] : 0.0) + spread[i];
+    }
+  });
+}
+
+void AftLoss::terms(Workers& workers, const Kernels& kernels, std::span<const double> score,
+                    double sigma, const AftTerms& out) const {
+  for (size_t kind = 0; kind < groups_.size(); ++kind)
+    add_group(workers, kernels, static_cast<Observation>(kind), score, sigma, out);
+  for (size_t i = 0; i < rows_; ++i) out.curvature[i] = std::min(out.curvature[i], 0.0);
+}
+
+double AftLoss::find_sigma(Workers& workers, const Kernels& kernels, std::span<const double> score,
+                           std::span<const double> weight, double start,
+                           const SigmaSearch& search) const {
+  std::vector<double> loss(rows_), slope(rows_), curvature(rows_), spread(rows_);
+  const auto exp = [&](double x) {
+    kernels.exp(&x, 1, &x);
+    return x;
+  };
+  const auto log = [&](double x) {
+    kernels.log(&x, 1, &x);
+    return x;
+  };
+  const auto slope_at = [&](double log_sigma) {
+    terms(workers, kernels, score, exp(log_sigma),
+          {loss.data(), slope.data(), curvature.data(), spread.data()});
+    return sum(spread, weight);
+  };
+  const double least = log(search.least), most = log(search.most);
+  double own = log(start);
+  for (int i = 0; i < kSteps; ++i) {
+    const double here = slope_at(own), rise = (slope_at(own + kDifference) - here) / kDifference;
+    double step = here > 0.0 ? -kLargestStep : (here < 0.0 ? kLargestStep : 0.0);
+    if (rise > 0.0) step = std::clamp(-here / rise, -kLargestStep, kLargestStep);
+    own = std::clamp(own + step, least, most);
+    if (std::abs(step) < search.tolerance) break;
+  }
+  return exp(own);
+}
+
+}  // namespace stagewise
