@@ -50,8 +50,8 @@ class Interrupt {
 
   virtual bool stop_wanted() noexcept = 0;
 
-  // The time since a fixed start. Loops read it often, so it is a clock that costs a few nanoseconds
-  // where there is one; it may be some milliseconds late.
+  // The time since a fixed start. Loops read it often, so it is a clock that costs a few
+  // nanoseconds where there is one; it may be some milliseconds late.
   static std::chrono::nanoseconds clock() {
 #ifdef CLOCK_MONOTONIC_COARSE
     timespec now{};
