@@ -163,6 +163,16 @@ def test_values_outside_the_domain_have_no_density():
     assert (EVERY["poisson"].density(0.5) == 0).all()
 
 
+def test_the_crps_of_a_wide_log_normal_distribution_is_its_integral():
+    y, log_t = np.array([3.0, 1e-9]), np.linspace(-500.0, 500.0, 100_001)
+    for mu, sigma in ((0.5, 13.0), (-1.0, 20.0)):
+        z = (log_t - mu) / sigma
+        tails = np.where(np.log(y)[:, None] <= log_t, stats.norm.sf(z), stats.norm.cdf(z))
+        expected = np.trapezoid(tails**2 * np.exp(log_t), log_t, axis=1)
+        found = d.LogNormal(mu=[mu, mu], sigma=sigma).crps(y)
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
 def test_variances_that_are_too_large_are_infinite():
     assert d.Normal(loc=0.0, scale=1e300).var == np.inf
     assert d.GammaDistribution(mu=1e300, shape=2.0).var == np.inf

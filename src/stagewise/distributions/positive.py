@@ -48,9 +48,10 @@ class LogNormal(Distribution):
         self, y: Vector, *, mu: Vector, sigma: Vector
     ) -> Vector:
         z = (np.log(np.maximum(y, 0.0)) - mu) / sigma
-        mean = np.exp(mu + 0.5 * sigma * sigma)
-        inner = special.ndtr(z - sigma) + special.ndtr(sigma / math.sqrt(2.0)) - 1.0
-        return np.asarray(y * (2.0 * special.ndtr(z) - 1.0) - 2.0 * mean * inner)
+        log_mean = mu + 0.5 * sigma * sigma  # its exponential is huge for large sigma
+        below = np.exp(log_mean + special.log_ndtr(z - sigma))
+        spread = np.exp(log_mean + special.log_ndtr(-sigma / math.sqrt(2.0)))
+        return np.asarray(y * (2.0 * special.ndtr(z) - 1.0) - 2.0 * (below - spread))
 
 
 class GammaDistribution(Distribution):
