@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 
 __all__ = ["AalenJohansen", "KaplanMeier", "step_values"]
 
@@ -166,6 +167,21 @@ class AalenJohansen:
         each = later**2 * hazard - 2.0 * later * self.before * d / n**2
         each += self.before**2 * d * (n - d) / n**3
         return np.asarray(np.sqrt(np.maximum((each * until).sum(axis=1), 0.0)))
+
+    def limits(self, times: Any, confidence_level: float = 0.95) -> tuple[Vector, Vector]:
+        """Return confidence limits of F at times, symmetric on the scale log(-log(1 - F)).
+
+        Where F is 0 or 1, they are this number.
+        """
+        found = self.at(np.atleast_1d(np.asarray(times, dtype=np.float64)))
+        # One time after the other: the matrix of all may be large.
+        error = np.concatenate([self.standard_error(t) for t in np.atleast_1d(times)])
+        inside = (found > 0.0) & (found < 1.0)
+        log_s = np.log1p(-found, out=np.full(len(found), -1.0), where=inside)
+        slope = np.where(inside, -(1.0 - found) * log_s, np.inf)
+        reach = np.exp(ndtri((1 + confidence_level) / 2) * error / slope)
+        low, high = -np.expm1(log_s / reach), -np.expm1(log_s * reach)
+        return np.where(inside, low, found), np.where(inside, high, found)
 
 
 def _sums(place: npt.NDArray[np.intp], values: Vector) -> Vector:

@@ -52,6 +52,23 @@ def test_held_out_rows_are_scored(run, table, tmp_path):
     assert json.loads(out)["validation"]["c_index"] > 0.6
 
 
+@pytest.mark.parametrize("loss", ["cox", "discrete_time", "cause_specific"])
+def test_report_and_predictions_of_every_shape(run, table, tmp_path, loss):
+    path, rows = table
+    model, out = tmp_path / "m.stgw", tmp_path / "p.csv"
+    if loss == "cause_specific":
+        rows.assign(died=rows["died"] * (1 + rows.index % 2)).to_csv(path, index=False)
+    assert run("train", path, *TIMES, *FEW, "--set", f"loss={loss}", "--model", model)[0] == 0
+    code, _, err = run("predict", model, path, "--out", out)
+    assert code == 0, err
+    columns = ["prediction_event_1", "prediction_event_2"]
+    expected = columns if loss == "cause_specific" else ["prediction"]
+    assert list(pd.read_csv(out)) == expected
+    code, _, err = run("report", model, path)
+    assert code == 0, err
+    assert "integrated Brier score" in (tmp_path / "m.html").read_text(encoding="utf-8")
+
+
 def test_strata(run, table, tmp_path):
     path, _ = table
     given = "train", path, *TIMES, "--stratum", "kind", *FEW, "--model", tmp_path / "m.stgw"

@@ -15,7 +15,7 @@ import stagewise as sw
 from report.reports import report_of
 from stagewise.inspection import Predictions, importance
 from stagewise.inspection.fitted_model import FittedModel
-from stagewise.report.subgroup_facts import WORST, subgroup_facts
+from stagewise.report.subgroup_facts import WORST, RowErrors, subgroup_facts
 
 
 def facts_of(name):
@@ -24,7 +24,9 @@ def facts_of(name):
         warnings.simplefilter("ignore")  # a model without splits warns
         order = importance(model, "gain").order
     predictions = Predictions.of(model, X, y, weight)
-    return subgroup_facts(FittedModel.of(model, "test"), X, predictions, "y", order, 0)
+    return subgroup_facts(
+        FittedModel.of(model, "test"), X, RowErrors.of(predictions), "y", order, 0
+    )
 
 
 def by_label(facts):
@@ -66,7 +68,9 @@ def test_error_rates_have_wilson_limits():
     y = np.where(X["a"] + rng.normal(size=400) * X["few"] > 0, "yes", "no")
     model = sw.GradientBoostingClassifier(n_estimators=5).fit(X, y)
     predictions = Predictions.of(model, X, y)
-    facts = subgroup_facts(FittedModel.of(model, "test"), X, predictions, "y", [0, 1], 0)
+    facts = subgroup_facts(
+        FittedModel.of(model, "test"), X, RowErrors.of(predictions), "y", [0, 1], 0
+    )
     wrong = model.predict(X) != y
     assert facts.measure == "error rate"
     assert facts.worst[0].label == "few = 2"
@@ -102,8 +106,8 @@ def test_weight_two_is_the_row_twice():
     fitted = FittedModel.of(model, "test")
     weighted = Predictions.of(model, X, y, times)
     repeated = Predictions.of(model, X.iloc[twice], y.iloc[twice])
-    one = subgroup_facts(fitted, X, weighted, "y", [0, 2], 0)
-    two = subgroup_facts(fitted, X.iloc[twice], repeated, "y", [0, 2], 0)
+    one = subgroup_facts(fitted, X, RowErrors.of(weighted), "y", [0, 2], 0)
+    two = subgroup_facts(fitted, X.iloc[twice], RowErrors.of(repeated), "y", [0, 2], 0)
     assert one.whole.error == pytest.approx(two.whole.error)
     assert {group.label: group.error for group in one.worst} == pytest.approx(
         {group.label: group.error for group in two.worst}
@@ -115,6 +119,6 @@ def test_sparse_rows_and_constant_columns_have_subgroups_or_none():
     y = X.toarray()[:, 0]
     model = sw.GradientBoostingRegressor(n_estimators=5).fit(X, y)
     fitted = FittedModel.of(model, "test")
-    facts = subgroup_facts(fitted, X, Predictions.of(model, X, y), "y", [0, 1, 2], 0)
+    facts = subgroup_facts(fitted, X, RowErrors.of(Predictions.of(model, X, y)), "y", [0, 1, 2], 0)
     assert facts.n_subgroups > 0
     assert facts_of("nothing to split").worst == ()

@@ -214,12 +214,10 @@ def test_rows_without_the_strata_of_a_model_are_refused():
 
 def test_functions_that_survival_models_do_not_have():
     model, y = fit((TIME, EVENT)), survival_target(TIME, EVENT)
-    for call in (
-        lambda: residuals(model, X, y),
-        lambda: model.report(X, y, "report.html"),
-    ):
-        with pytest.raises(InvalidParameterError, match="survival_quality"):
-            call()
+    with pytest.raises(InvalidParameterError, match="survival_quality"):
+        residuals(model, X, y)
+    with pytest.raises(ValueError, match="exposure is for losses with a log link"):
+        model.report(X, y, exposure=np.ones(len(X)))
     with pytest.raises(InvalidParameterError, match="has its own scores: c_index"):
         scores(model, X, y, metrics="rmse")
     with pytest.raises(InvalidParameterError, match="warm_start=True"):

@@ -20,7 +20,13 @@ from stagewise.data.target import read_doubles
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
-__all__ = ["SURVIVAL", "encode_strata", "read_survival", "survival_target"]
+__all__ = [
+    "SURVIVAL",
+    "encode_strata",
+    "read_survival",
+    "structured_target",
+    "survival_target",
+]
 
 SURVIVAL = np.dtype(
     [
@@ -82,16 +88,24 @@ def survival_target(
     given |= {"entry": entry, "stratum": stratum}
     columns = {name: value for name, value in given.items() if value is not None}
     _check_names(list(columns))
+    return _structured(columns)
+
+
+def structured_target(y: Any) -> npt.NDArray[Any]:
+    """Return times until an event in any form as `survival_target` returns them."""
+    return _structured(_columns(y, "survival_target"))
+
+
+def _structured(columns: Mapping[str, Any]) -> npt.NDArray[Any]:
+    """Return columns as a structured array."""
     n_rows = _length(*next(iter(columns.items())))
     target, strata = read_survival(columns, n_rows, caller="survival_target")
     own: dict[str, Any] = {name: target[name] for name in ("time", "event", "entry", "upper")}
     own["lower"] = target["time"]
-    if event is not None and target["event"].max(initial=0) <= 1:
+    if target["event"].max(initial=0) <= 1:
         own["event"] = target["event"] > 0
-    if stratum is not None:
-        own["stratum"] = np.array(strata)[target["stratum"]]
-    if entry is not None:
-        own["entry"] = np.maximum(target["entry"], 0.0)
+    own["stratum"] = np.array(strata)[target["stratum"]] if strata else target["stratum"]
+    own["entry"] = np.maximum(target["entry"], 0.0)
     found = np.empty(n_rows, dtype=[(name, np.asarray(own[name]).dtype) for name in columns])
     for name in columns:
         found[name] = own[name]

@@ -35,10 +35,17 @@ def _shares(score: Vector) -> Vector:
     return np.asarray(shares, dtype=np.float64)
 
 
+def _intervals(score: Vector) -> Vector:
+    """Return the expected number of intervals after an event, from the log odds of its hazard."""
+    hazard = np.cumsum(np.logaddexp(0.0, score), axis=1)
+    return np.asarray(-np.expm1(-hazard).sum(axis=1, keepdims=True), dtype=np.float64)
+
+
 FORMULAS: Mapping[str, Callable[[Vector], Vector]] = MappingProxyType(
     {
         "identity": lambda score: score,
         "exp": np.exp,
+        "intervals": _intervals,
         "certain": lambda score: np.ones((len(score), 1)),
         "logistic": lambda score: np.hstack([expit(-score), expit(score)]),
         "margin": lambda score: _both(np.clip(0.5 + 0.5 * score, 0.0, 1.0)),
@@ -108,6 +115,9 @@ def _candidates(fitted: FittedModel, n_predictions: int, predicted: Vector) -> I
             for divisor in sorted({1.0, 0.5, max(1.0, n_classes - 1.0)}, key=lambda d: d != 1.0):
                 yield Link(kind, divisor, zero, one)
         return
+    if n_predictions != fitted.model.ensemble.n_outputs:
+        yield Link("intervals", 1.0, zero, one)
+        return
     offset = np.broadcast_to(fitted.model.offset, n_predictions).astype(np.float64)
     scale = np.broadcast_to(fitted.model.scale, n_predictions).astype(np.float64)
     yield Link("identity", 1.0, offset, scale)
@@ -116,4 +126,6 @@ def _candidates(fitted: FittedModel, n_predictions: int, predicted: Vector) -> I
     score = _probes(n_predictions)
     with np.errstate(all="ignore"):
         slope = (predicted[1] - predicted[0]) / (score[1] - score[0])
+        factor = predicted[4] / np.exp(score[4])
     yield Link("identity", 1.0, predicted[0] - slope * score[0], slope)
+    yield Link("exp", 1.0, zero, factor)  # such as the median of a log-normal time

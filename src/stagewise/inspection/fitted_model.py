@@ -21,6 +21,7 @@ from stagewise.data import check_weight
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.model_access import (
     is_average,
+    named_scores,
     predict_scores,
     read_row_offset,
     read_rows,
@@ -347,7 +348,7 @@ class FittedModel:
             return labels[-1:] if response == "score" and n == 1 else labels
         if model.class_targets is not None:
             return model.class_outputs
-        loss = several_scores(self.estimator)
+        loss = named_scores(self.estimator)
         if loss is not None:
             names = loss.output_names if response == "score" else loss.prediction_names
             return names or ("prediction",)

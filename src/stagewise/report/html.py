@@ -29,6 +29,7 @@ SCRIPTS = (
     "deviance.js",
     "quality.js",
     "queries.js",
+    "survival.js",
     "spread.js",
     "subgroups.js",
     "importance.js",
@@ -151,7 +152,7 @@ def report_html(facts: ReportFacts) -> str:
 
 
 def _scores(facts: ReportFacts) -> str:
-    baseline = "random order" if facts.overview.task == "ranking" else "best constant"
+    baseline = facts.overview.baseline
     lines = [
         f"<li>{html.escape(f'{name} {score.label}'.strip())}: {score.value:.4g} "
         f"({baseline} {score.baseline:.4g})</li>"

@@ -40,6 +40,15 @@ MOST_CELLS = 100
 MOST_FEATURES = 60
 """The maximum number of features with their own Shapley values; the others are summed."""
 
+SURVIVAL_UNITS = {
+    "cox": "log hazard ratio",
+    "cause_specific": "log hazard ratio",
+    "fine_gray": "log ratio of subdistribution hazards",
+    "discrete_time": "log odds of the hazard",
+    "aft": "log time",
+}
+"""The units of the scores of models of times, by loss."""
+
 
 @dataclass(frozen=True, eq=False)
 class RowFacts:
@@ -58,9 +67,11 @@ class RowFacts:
     texts : tuple of (int, tuple of str)
         Features with integers beyond 2**53, which dates may be: the index and the values as text.
     y_true : tuple of str or float64 array
-        The true targets: labels, or numbers with a column for each target.
+        The true targets: labels or other text, or numbers with a column for each target.
     y_pred : float64 array of shape (n, n_outputs)
         The predictions: numbers, or probabilities of all classes.
+    error : float64 array of shape (n,)
+        The errors of the predictions, such as |residual|; 0 if rows have none.
     explained : int64 array of shape (k,)
         The features with their own Shapley values.
     base : float64 array of shape (n_explained_outputs,)
@@ -88,6 +99,7 @@ class RowFacts:
     texts: tuple[tuple[int, tuple[str, ...]], ...]
     y_true: tuple[str, ...] | Vector
     y_pred: Vector
+    error: Vector
     explained: npt.NDArray[np.int64]
     base: Vector
     shap: Vector
@@ -157,7 +169,7 @@ def row_facts(
     )
     table = None if _as_read(fitted) else fitted.model.features.read(some, "report")
     unknown, texts = _unknown(fitted, table, columns), _texts(fitted, table)
-    shared = (rows, places, codes, unknown, texts, targets, y_pred)
+    shared = (rows, places, codes, unknown, texts, targets, y_pred, errors[rows])
     baseline, options = _baseline(fitted, X, weight, seed)
     try:
         # Without the offset: the page adds it.
@@ -211,6 +223,8 @@ def _baseline(fitted: FittedModel, X: Any, weight: Vector, seed: int) -> tuple[s
 
 def _unit(fitted: FittedModel) -> str:
     """Return the unit of the scores."""
+    if fitted.model.task == "survival":
+        return SURVIVAL_UNITS[fitted.model.loss]
     if fitted.model.classes is None:
         return "prediction" if fitted.mean_is_affine else "logarithm of the prediction"
     if is_average(fitted.estimator):

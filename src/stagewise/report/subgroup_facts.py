@@ -29,7 +29,7 @@ from stagewise.metrics.row_losses import (
 )
 from stagewise.report.row_facts import take
 
-__all__ = ["Subgroup", "SubgroupFacts", "no_subgroups", "subgroup_facts"]
+__all__ = ["RowErrors", "Subgroup", "SubgroupFacts", "no_subgroups", "subgroup_facts"]
 
 ROWS = 100_000
 """Of larger tables a sample of this many rows is used."""
@@ -84,7 +84,8 @@ class SubgroupFacts:
     Attributes
     ----------
     measure : str
-        The mean that is compared: "error rate", "mean absolute error" or a deviance.
+        The mean that is compared: "error rate", "mean absolute error", a deviance or
+        "integrated Brier score"; empty: rows by themselves have no errors.
     target : str
         The target; of several the first.
     n_rows, n_features, n_subgroups : int
@@ -104,57 +105,19 @@ class SubgroupFacts:
     worst: tuple[Subgroup, ...]
 
 
-def subgroup_facts(
-    fitted: FittedModel,
-    X: Any,
-    predictions: Predictions,
-    target: str,
-    order: Sequence[int],
-    seed: int,
-) -> SubgroupFacts:
-    """Compare the errors of subgroups.
-
-    Parameters
-    ----------
-    fitted : FittedModel
-        The model.
-    X : table
-        The rows.
-    predictions : Predictions
-        Their predictions and targets.
-    target : str
-        The name of the target.
-    order : sequence of int
-        The features, the most important first.
-    seed : int
-        The seed of the sample of a large table.
-    """
-    rows = sample_rows(predictions.weight, ROWS, seed)
-    errors = _Errors.of(predictions, rows)
-    features = list(order[:FEATURES])
-    encoded = fitted.rows(X if len(rows) == len(predictions.y) else take(X, rows))
-    found = [
-        errors.subgroup(j, label, chosen)
-        for j in features
-        for label, chosen in _conditions(fitted, j, encoded.column(j), errors.weight)
-    ]
-    worst = sorted(found, key=lambda group: (-group.low, group.feature, group.label))[:WORST]
-    whole = errors.subgroup(-1, "all rows", np.ones(len(rows), dtype=bool))
-    return SubgroupFacts(
-        errors.measure, target, len(rows), len(features), len(found), whole, tuple(worst)
-    )
-
-
-def no_subgroups(target: str) -> SubgroupFacts:
-    """Return no subgroups, for rankings: a row without the others of its query has no error."""
-    nan = float("nan")
-    whole = Subgroup(-1, "all rows", 0, nan, nan, nan, nan, nan)
-    return SubgroupFacts("", target, 0, 0, 0, whole, ())
-
-
 @dataclass(frozen=True, eq=False)
-class _Errors:
-    """The errors of the rows, with predictions and targets."""
+class RowErrors:
+    """The errors of rows, with predictions and targets.
+
+    Attributes
+    ----------
+    measure : str
+        As of `SubgroupFacts`.
+    error, weight : float64 arrays of shape (n_rows,)
+        The errors and the weights.
+    predicted, observed : float64 arrays of shape (n_rows,)
+        Predictions and targets, whose means are compared; NaN: they have no means.
+    """
 
     measure: str
     error: Vector
@@ -163,8 +126,9 @@ class _Errors:
     weight: Vector
 
     @classmethod
-    def of(cls, predictions: Predictions, rows: npt.NDArray[np.int64]) -> _Errors:
-        y, y_pred, weight = predictions.y[rows], predictions.y_pred[rows], predictions.weight[rows]
+    def of(cls, predictions: Predictions) -> RowErrors:
+        """Return the errors of predictions of classes or numbers."""
+        y, y_pred, weight = predictions.y, predictions.y_pred, predictions.weight
         if predictions.classes is not None:
             error = CLASSIFICATION_ROW_LOSSES["error"](y, y_pred)
             two = y_pred.shape[1] == 2
@@ -179,7 +143,13 @@ class _Errors:
         absolute = REGRESSION_ROW_LOSSES["absolute_error"](y, y_pred)
         return cls("mean absolute error", absolute, y_pred, y, weight)
 
+    def take(self, rows: npt.NDArray[np.int64]) -> RowErrors:
+        """Return the errors of some rows."""
+        own = self.error, self.predicted, self.observed, self.weight
+        return RowErrors(self.measure, *(values[rows] for values in own))
+
     def subgroup(self, feature: int, label: str, chosen: npt.NDArray[np.bool_]) -> Subgroup:
+        """Return the mean error of some rows, with its confidence limits."""
         error, weight = self.error[chosen], self.weight[chosen]
         weight = weight / weight.max()
         mean = float(np.average(error, weights=weight))
@@ -197,6 +167,54 @@ class _Errors:
         )
         n_rows = int(np.count_nonzero(chosen))
         return Subgroup(feature, label, n_rows, mean, low, high, predicted, observed)
+
+
+def subgroup_facts(
+    fitted: FittedModel,
+    X: Any,
+    errors: RowErrors,
+    target: str,
+    order: Sequence[int],
+    seed: int,
+) -> SubgroupFacts:
+    """Compare the errors of subgroups.
+
+    Parameters
+    ----------
+    fitted : FittedModel
+        The model.
+    X : table
+        The rows.
+    errors : RowErrors
+        Their errors.
+    target : str
+        The name of the target.
+    order : sequence of int
+        The features, the most important first.
+    seed : int
+        The seed of the sample of a large table.
+    """
+    rows, n_rows = sample_rows(errors.weight, ROWS, seed), len(errors.weight)
+    errors = errors.take(rows)
+    features = list(order[:FEATURES])
+    encoded = fitted.rows(X if len(rows) == n_rows else take(X, rows))
+    found = [
+        errors.subgroup(j, label, chosen)
+        for j in features
+        for label, chosen in _conditions(fitted, j, encoded.column(j), errors.weight)
+    ]
+    worst = sorted(found, key=lambda group: (-group.low, group.feature, group.label))[:WORST]
+    whole = errors.subgroup(-1, "all rows", np.ones(len(rows), dtype=bool))
+    return SubgroupFacts(
+        errors.measure, target, len(rows), len(features), len(found), whole, tuple(worst)
+    )
+
+
+def no_subgroups(target: str) -> SubgroupFacts:
+    """Return no subgroups, for rankings: a row without the others of its query has no error."""
+    nan = float("nan")
+    whole = Subgroup(-1, "all rows", 0, nan, nan, nan, nan, nan)
+    return SubgroupFacts("", target, 0, 0, 0, whole, ())
 
 
 def _conditions(

@@ -136,7 +136,14 @@ CHOSEN = ("spearman", "eta", "cramers_v")
 
 
 def table_facts(
-    fitted: FittedModel, X: Any, y: Any, name: str, order: Sequence[int], seed: int
+    fitted: FittedModel,
+    X: Any,
+    y: Any,
+    name: str,
+    order: Sequence[int],
+    seed: int,
+    *,
+    associated: bool = True,
 ) -> TableFacts:
     """Describe the rows and the target.
 
@@ -154,6 +161,8 @@ def table_facts(
         The features, the most important first; of a wide table only the first are described.
     seed : int
         The seed of the sample of a large table.
+    associated : bool
+        Whether the columns are compared with the target.
     """
     n_rows = len(y)
     rows = sample_rows(np.ones(n_rows), ROWS, seed)
@@ -172,7 +181,7 @@ def table_facts(
         len(fitted.names),
         name,
         columns,
-        _associations(found),
+        _associations(found) if associated else (),
         tuple((row["columns"], float(row["spearman"])) for row in found.pairs[:LINES]),
         found.hints[:LINES],
     )

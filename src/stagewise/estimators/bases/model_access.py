@@ -22,6 +22,7 @@ __all__ = [
     "is_average",
     "largest_coverage",
     "n_targets",
+    "named_scores",
     "point_predictions",
     "predict_scores",
     "prediction_names",
@@ -49,7 +50,7 @@ def n_targets(estimator: Any) -> int:
     classes = getattr(estimator.model_, "class_targets", None)
     if classes is not None:
         return len(classes)
-    several = several_scores(estimator) is None and not is_median
+    several = named_scores(estimator) is None and not is_median
     return int(estimator.model_.ensemble.n_outputs) if several else 1
 
 
@@ -72,6 +73,14 @@ def several_scores(estimator: Any) -> Loss | None:
     return loss if several else None
 
 
+def named_scores(estimator: Any) -> Loss | None:
+    """Return the loss that has the names of scores and predictions; None: targets have them."""
+    if getattr(estimator.model_, "task", "") == "survival":
+        own: Loss = estimator._prediction_loss(estimator.model_)  # noqa: SLF001
+        return own
+    return several_scores(estimator)
+
+
 def point_predictions(estimator: Any, predicted: Any) -> Any:
     """Return one prediction per row: of several levels, the middle one."""
     model = getattr(estimator, "model_", None)
@@ -81,7 +90,7 @@ def point_predictions(estimator: Any, predicted: Any) -> Any:
 
 def prediction_names(estimator: Any) -> tuple[str, ...]:
     """Return the names of the columns of predictions of numbers; empty: they are a vector."""
-    loss = several_scores(estimator)
+    loss = named_scores(estimator)
     if loss is not None:
         return loss.prediction_names
     n = n_targets(estimator)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -336,13 +335,6 @@ held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_rep
         raise InvalidParameterError(
             f"refit is not available for {type(self).__name__}, whose baseline hazard belongs to "
             "the times of its fit. Fit a new model, or continue this one with warm_start=True."
-        )
-
-    def report(self, *arguments: Any, **options: Any) -> Path:
-        """Raise InvalidParameterError: the page has no section for survival times."""
-        raise InvalidParameterError(
-            f"The report page is not available for {type(self).__name__}. Use "
-            "stagewise.inspection.survival_quality(model, X, y).plot(), shap_values and importance."
         )
 
     def __sklearn_tags__(self) -> Any:

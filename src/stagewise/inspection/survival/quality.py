@@ -155,7 +155,7 @@ def survival_quality(
     groups = check_argument("n_groups", Number(1, 20, whole=True), n_groups)
     given = check_argument("time", Number(0.0, or_none=True), time)
     rows = _of_cause(event_rows(estimator, X, y, sample_weight, offset=offset), cause)
-    rows = rows.take(np.flatnonzero(rows.weight > 0.0))
+    rows = rows.with_weight()
     if given is not None and given >= (last := float(rows.time.max())):
         raise InvalidParameterError(
             f"time must be below the last time of the rows, {last:g}; after it, nothing is "

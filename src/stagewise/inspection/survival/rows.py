@@ -92,6 +92,11 @@ class EventRows:
             self.curves[rows],
         )
 
+    def with_weight(self) -> EventRows:
+        """Return the rows with a positive weight."""
+        kept = self.weight > 0.0
+        return self if kept.all() else self.take(np.flatnonzero(kept))
+
     @property
     def compared_time(self) -> Vector:
         """The times of comparisons of rows: after another event, a row never has this one."""

@@ -135,8 +135,7 @@ def survival_scores(
 
 def scores_of_rows(each: tuple[EventRows, ...], **options: Any) -> Scores:
     """Return the scores of rows; `options` are those of `Scores.of_metrics`."""
-    kept = each[0].weight > 0.0
-    used = each if kept.all() else tuple(rows.take(np.flatnonzero(kept)) for rows in each)
+    used = tuple(rows.with_weight() for rows in each)
     return Scores.of_metrics("survival", survival_metrics(used), used[0].weight, **options)
 
 

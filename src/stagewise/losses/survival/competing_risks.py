@@ -72,14 +72,19 @@ class CauseSpecific(CompetingRisksLoss):
         if ties not in ("efron", "breslow"):
             raise ValueError(f"ties must be 'efron' or 'breslow'; got {ties!r}.")
         self.ties = ties
-        self.n_outputs = 2
         self.baselines: tuple[Baseline, ...] = ()
+        self.n_outputs = 2
+
+    def _of_causes(self, n_causes: int) -> CauseSpecific:
+        """Return the loss with a score for each of so many causes."""
+        found = copy(self)
+        found.n_outputs = n_causes
+        found.output_names = found.prediction_names = tuple(f"event_{k}" for k in found.causes)
+        return found
 
     def of_rows(self, y: npt.NDArray[Any], weight: Vector | None) -> CauseSpecific:
         """Return the loss with one output for each event code."""
-        found = copy(self)
-        found.n_outputs = max(2, int(y["event"].max(initial=0)))
-        return found
+        return self._of_causes(max(2, int(y["event"].max(initial=0))))
 
     def continuing(self, known: SurvivalLoss) -> CauseSpecific:
         found = copy(self)
@@ -137,8 +142,7 @@ class CauseSpecific(CompetingRisksLoss):
         return found
 
     def with_learned(self, learned: Mapping[str, npt.NDArray[np.float64]]) -> CauseSpecific:
-        found = copy(self)
-        found.n_outputs = int(learned["causes"][0])
+        found = self._of_causes(int(learned["causes"][0]))
         found.baselines = tuple(Baseline.read(learned, f"cause_{cause}.") for cause in found.causes)
         return found
 

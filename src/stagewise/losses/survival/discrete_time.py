@@ -63,12 +63,16 @@ class DiscreteTime(SurvivalLoss):
         curve = KaplanMeier.of(y["entry"], y["time"], y["event"] > 0, weight)
         if not len(curve.times):
             return self
-        found = copy(self)
         share = (1.0 - curve.survival) / (1.0 - curve.survival[-1])
         wanted = np.arange(1, self.n_intervals + 1) / self.n_intervals
         places = np.searchsorted(share, wanted - 1e-12)
-        found.ends = np.unique(curve.times[np.minimum(places, len(share) - 1)])
-        found.n_outputs = len(found.ends)
+        return self._with_ends(np.unique(curve.times[np.minimum(places, len(share) - 1)]))
+
+    def _with_ends(self, ends: Vector) -> DiscreteTime:
+        """Return the loss with intervals that end at these times."""
+        found = copy(self)
+        found.ends, found.n_outputs = ends, len(ends)
+        found.output_names = tuple(f"until {text}" for text in _short_texts(ends))
         return found
 
     def continuing(self, known: SurvivalLoss) -> DiscreteTime:
@@ -137,10 +141,7 @@ class DiscreteTime(SurvivalLoss):
         return {"ends": self.grid}
 
     def with_learned(self, learned: Mapping[str, npt.NDArray[np.float64]]) -> DiscreteTime:
-        found = copy(self)
-        found.ends = np.asarray(learned["ends"])
-        found.n_outputs = len(found.ends)
-        return found
+        return self._with_ends(np.asarray(learned["ends"]))
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the expected number of intervals after the event: Σ_k P(T ≤ end of k)."""
@@ -182,6 +183,15 @@ class DiscreteTime(SurvivalLoss):
         steps = -np.diff(log_s, axis=1)
         shape = np.where(steps > 1e-8, -np.expm1(-steps) / np.maximum(steps, 1e-8), 1.0)
         return np.asarray((np.exp(log_s[:, :-1]) * shape) @ np.diff(times))
+
+
+def _short_texts(numbers: Vector) -> list[str]:
+    """Return different numbers as different texts of few digits."""
+    for digits in (4, 8):
+        texts = [f"{number:.{digits}g}" for number in numbers.tolist()]
+        if len({*texts}) == len(texts):
+            return texts
+    return [str(number) for number in numbers.tolist()]
 
 
 class _BoundDiscreteTime(RowBoundLoss):

@@ -11,7 +11,7 @@ function explainSection(page) {
   }
   put(section,
     h("p", { class: "lead" }, `Shapley values: the contribution of each feature to the model output of a row, relative to the baseline (the average model output over ${rows.baseline}). The plot shows ${some} and the ${Math.min(SHOWN, rows.explained.length)} features with the largest mean absolute Shapley values. Every dot is a row; click a dot to select its row below.${page.hasLink() ? ` The waterfall below adds the Shapley values one after the other, the largest first; on the scale of the ${page.predictionUnit()} the steps depend on this order, on that of the ${rows.unit} they do not.` : ""}`),
-    h("div", { class: "controls" }, outputMenu(page, "Output", page.explained)),
+    h("div", { class: "controls" }, outputMenu(page, "Output", page.explained, page.explainedNames())),
     h("p", { class: "soft small" }, "feature value: low", h("span", { class: "ramp low-high" }), "high (categories in their order); grey: missing"));
   const chart = figure(null, (width) => beeswarm(page, width));
   put(section, chart, rowExplorer(page));
@@ -102,7 +102,7 @@ function rowExplorer(page) {
   const cells = h("div", {});
   const at = new Map(Array.from(rows.explained, (j, f) => [j, f]));
   const selectWorst = () => {
-    const errors = Array.from(rows.row, (_, i) => [page.error(i), i]).sort((a, b) => b[0] - a[0]);
+    const errors = Array.from(rows.row, (_, i) => [rows.error[i], i]).sort((a, b) => b[0] - a[0]);
     page.row.set(errors[0][1]);
   };
   page.row.watch((i) => {

@@ -45,8 +45,7 @@ function importanceSection({ facts }) {
 
 // ---- dependence ---------------------------------------------------------------------------------
 
-function outputMenu(page, label = "Output", choice = page.output) {
-  const names = page.facts.dependence.outputs;
+function outputMenu(page, label = "Output", choice = page.output, names = page.facts.dependence.outputs) {
   if (page.facts.overview.task === "classification" ? names.length <= 2 : names.length < 2) return null;
   return menu(label, names.map((name, k) => [k, name]), choice);
 }
@@ -65,7 +64,7 @@ function dependenceSection(page) {
   const centred = new Choice(false);
   const offered = d.curves.map((curve, k) => [k, names[curve.axis.feature]]);
   const check = h("input", { type: "checkbox", onchange: () => centred.set(check.checked) });
-  const unit = () => (page.facts.overview.task === "classification" ? `probability of ${d.outputs[page.output.value]}` : d.outputs.length > 1 ? d.outputs[page.output.value] : page.facts.overview.target);
+  const unit = () => (page.facts.overview.task === "classification" ? `probability of ${d.outputs[page.output.value]}` : d.outputs.length > 1 ? d.outputs[page.output.value] : page.facts.overview.prediction);
   const note = h("p", { class: "soft small", "aria-live": "polite" });
   const chart = figure(null, (width) => {
     const [a, b] = [d.curves[first.value], d.curves[second.value]];

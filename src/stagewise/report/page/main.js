@@ -64,28 +64,34 @@ class Page {
     return this.facts.rows.base.length > 1 ? this.explained.value : 0;
   }
 
-  shapUnit() {
+  /** The names of the scores that Shapley values explain; of two classes with one score, the classes. */
+  explainedNames() {
     const { overview, rows } = this.facts;
-    const name = overview.outputs[this.explained.value];
-    return overview.outputs.length > 1 ? `${rows.unit}: ${name}` : rows.unit;
+    return rows.base.length > 1 ? overview.score_outputs : overview.outputs;
+  }
+
+  shapUnit() {
+    const { unit } = this.facts.rows;
+    const names = this.explainedNames();
+    return names.length > 1 ? `${unit}: ${names[this.explained.value]}` : unit;
   }
 
   /** Whether Shapley values are not in units of the prediction, and the page has the link. */
   hasLink() {
-    return this.model.predictable && !["", "prediction", "probability"].includes(this.facts.rows.unit);
+    return this.model.predictable && !this.model.isIdentity && !["", "prediction", "probability"].includes(this.facts.rows.unit);
   }
 
   /** The unit of predictions, with the class or target if `whole`. */
   predictionUnit(whole = false) {
     const { overview } = this.facts;
     if (overview.task === "classification") return whole ? `probability of ${overview.outputs[this.classOfScore()]}` : "probability";
-    return whole ? (overview.outputs.length > 1 ? overview.outputs[this.explained.value] : overview.target) : "prediction";
+    return whole ? (overview.outputs.length > 1 ? overview.outputs[this.classOfScore()] : overview.prediction) : "prediction";
   }
 
   /** The prediction whose scores are explained: of two classes with one score the second. */
   classOfScore() {
     const { overview, rows } = this.facts;
-    return rows.base.length > 1 ? this.explained.value : overview.outputs.length - 1;
+    return rows.base.length === overview.outputs.length ? this.explained.value : overview.outputs.length - 1;
   }
 
   /** The prediction of scores in the units of Shapley values. */
@@ -106,18 +112,11 @@ class Page {
       const best = this.predictedClass(i);
       return `${number}: true ${ellipsis(rows.y_true[i], 18)}, predicted ${ellipsis(overview.outputs[best], 18)} (${share(rows.y_pred.at(i, best))})`;
     }
+    if (typeof rows.y_true[0] === "string") {
+      return `${number}: ${rows.y_true[i]}, ${overview.prediction} ${overview.outputs.map((_, k) => formatNumber(rows.y_pred.at(i, k))).slice(0, 3).join(", ")}`;
+    }
     const each = overview.outputs.map((_, k) => `true ${formatNumber(rows.y_true.at(i, k))}, predicted ${formatNumber(rows.y_pred.at(i, k))}`);
     return `${number}: ${each.slice(0, 3).join("; ")}`;
-  }
-
-  /** The error of a prediction: 1 - probability of the true class, or |residual|. */
-  error(i) {
-    const { rows, overview } = this.facts;
-    if (overview.task === "classification") {
-      const k = overview.outputs.indexOf(rows.y_true[i]);
-      return k < 0 ? 1 : 1 - rows.y_pred.at(i, k);
-    }
-    return overview.task === "ranking" ? 0 : Math.abs(rows.y_true.at(i, 0) - rows.y_pred.at(i, 0));
   }
 }
 

@@ -36,6 +36,7 @@ class Model {
     this.reason = facts.reason;
     this.handleUnknown = facts.handleUnknown; // the rule for unknown categories
     this.predictable = facts.link !== null; // false: a custom loss with an unknown link
+    this.isIdentity = facts.link?.kind === "identity"; // predictions are scores in units of the target
     this.hasOffset = facts.hasOffset; // whether rows need an offset, a number for each output
   }
 
@@ -70,7 +71,7 @@ class Model {
   predictionOf(score) {
     const { link } = this.#facts;
     if (link === null) {
-      throw new Error("The link of this custom loss is not available on a page.");
+      throw new Error("The predictions of this loss are not available on a page.");
     }
     const values = LINKS[link.kind](Array.from(score, (s) => s / link.divisor));
     return values.map((s, k) => link.offset[k] + link.scale[k] * s);
@@ -170,6 +171,14 @@ class Model {
 const LINKS = {
   identity: (score) => score,
   exp: (score) => score.map(Math.exp),
+  // The expected number of intervals after an event, from the log odds of its hazard in each.
+  intervals: (score) => {
+    let hazard = 0;
+    return [score.reduce((sum, s) => {
+      hazard += Math.max(s, 0) + Math.log1p(Math.exp(-Math.abs(s)));
+      return sum - Math.expm1(-hazard);
+    }, 0)];
+  },
   certain: () => [1],
   logistic: ([s]) => [1 / (1 + Math.exp(s)), 1 / (1 + Math.exp(-s))],
   margin: ([s]) => {

@@ -4,7 +4,7 @@ function overviewSection({ facts }) {
   const o = facts.overview;
   const section = h("section", { id: "overview", class: "hero", "aria-labelledby": "title" });
   const interval = (s) => (Number.isFinite(s.low) ? `${formatNumber(s.low, 3)} to ${formatNumber(s.high, 3)}` : "no confidence interval");
-  const baseline = (s) => (Number.isFinite(s.baseline) ? [o.task === "ranking" ? "random order: " : "best constant: ", h("b", { "data-baseline": s.name }, formatNumber(s.baseline, 4))] : "no baseline");
+  const baseline = (s) => (Number.isFinite(s.baseline) ? [`${o.baseline}: `, h("b", { "data-baseline": s.name }, formatNumber(s.baseline, 4))] : "no baseline");
   put(section,
     h("p", { class: "kind" }, `${o.estimator} · ${o.task}`),
     h("h1", { id: "title" }, o.title),
@@ -20,7 +20,7 @@ function overviewSection({ facts }) {
         h("div", { class: "range" }, interval(s))))));
   }
   put(section,
-    h("p", { class: "soft small" }, `${o.task === "ranking" ? "Random order: the mean score of random orders of the rows." : `Best constant: the score of the constant prediction that is best for these rows${o.task === "classification" ? " (the class shares, or the most frequent class)" : " (the mean; for MAE the median)"}.`} Ranges are ${share(o.confidence_level, 2)} confidence intervals, from the ${amount(o.n_rows, "row")} of this table${o.weighted ? " with their weights" : ""}. Use rows that were not used for training: scores on training rows are too optimistic.`),
+    h("p", { class: "soft small" }, `${o.baseline[0].toUpperCase()}${o.baseline.slice(1)}: ${o.baseline_note}. Ranges are ${share(o.confidence_level, 2)} confidence intervals, from the ${amount(o.n_rows, "row")} of this table${o.weighted ? " with their weights" : ""}. Use rows that were not used for training: scores on training rows are too optimistic.`),
     h("dl", { class: "facts" }, [
       ["Target", o.target],
       ["Features", `${formatNumber(o.features.length, 9)}, ${formatNumber(o.n_used, 9)} of them used`],
@@ -74,6 +74,9 @@ function inWords({ name, value }, o) {
     accuracy: `${share(value)} of rows predicted correctly`,
     auc: `${share(value)} of pairs ranked correctly${several}`,
     brier: "mean squared error of probabilities",
+    c_index: `${share(value)} of comparable pairs in the right order`,
+    uno_c_index: "the same with weights for censoring",
+    integrated_brier: "mean squared error of the curves; 0 is perfect",
   }[name] ?? "";
 }
 
@@ -92,6 +95,10 @@ function story(o) {
   if (o.task === "ranking") {
     const top = o.scores[0][1][0];
     return `Ranks the rows of a query by ${amount(o.features.length, "feature")}. The mean ${top.label} is ${formatNumber(top.value, 3)} (random order: ${formatNumber(top.baseline, 3)}).`;
+  }
+  if (o.task === "survival") {
+    const [order, error] = [scores.c_index, scores.integrated_brier];
+    return `${task}${share(order.value)} of comparable pairs of rows are in the right order${first.replace("target", "event")} (random order: ${share(order.baseline)}); the integrated Brier score is ${formatNumber(error.value, 3)} (${o.baseline}: ${formatNumber(error.baseline, 3)}).`;
   }
   const percent = (x) => share(x, 3);
   const area = Number.isFinite(scores.auc.value) ? `; the AUC is ${formatNumber(scores.auc.value, 4)}: ${share(scores.auc.value)} of pairs are ranked correctly` : "";

@@ -40,6 +40,7 @@ function qualitySection(page) {
   const section = h("section", { id: "quality", "aria-labelledby": "quality-title" },
     h("h2", { id: "quality-title" }, "Quality"));
   if (quality.queries) queriesQuality(section, quality.queries);
+  else if (quality.events.length) eventsQuality(section, quality.events);
   else if (quality.numbers.length) {
     numbersQuality(section, quality.numbers);
     if (quality.spread) spreadQuality(section, quality.spread);

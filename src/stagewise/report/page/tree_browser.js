@@ -35,7 +35,7 @@ function treesSection(page) {
     if (document.activeElement !== input) input.value = number.value + 1;
     browser.show(number.value, model.complete && follow.value ? page.codesOf(page.row.value) : null);
     const output = browser.tree.nodes[0].output;
-    whose.textContent = output === null ? "" : `for ${facts.overview.outputs[output] ?? output}`;
+    whose.textContent = output === null ? "" : `for ${facts.overview.score_outputs[output] ?? output}`;
   };
   number.watch(show);
   follow.watch(show);

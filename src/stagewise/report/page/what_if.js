@@ -9,7 +9,7 @@ function whatIfSection(page) {
     h("h2", { id: "what-if-title" }, "What if"));
   if (!model.complete || !model.predictable) {
     put(section, h("p", { class: "lead" }, model.complete
-      ? "The link of this model's custom loss is not available on a page, so it cannot predict here."
+      ? "The predictions of this model's loss are not available on a page, so it cannot predict here."
       : `The model is too large for a page (${formatNumber(model.treeCount, 9)} trees), so it cannot predict here. Fit fewer or smaller trees, or use Python.`));
     return section;
   }
@@ -35,13 +35,13 @@ function whatIfSection(page) {
   const classes = facts.overview.task === "classification";
 
   function showPrediction(y_pred, before) {
-    const k = classes ? y_pred.indexOf(Math.max(...y_pred)) : page.explained.value;
-    const { outputs, target } = facts.overview;
+    const k = classes ? y_pred.indexOf(Math.max(...y_pred)) : page.classOfScore();
+    const { outputs, prediction: predicted } = facts.overview;
     const text = classes ? outputs[k] : formatNumber(y_pred[k], 7);
     const own = page.explained.value;
     const moved = classes ? `probability of ${outputs[own]}: ${share(y_pred[own], 4)}, unchanged row ${share(before[own], 4)}`
       : `unchanged row ${formatNumber(before[k], 7)}, difference ${signed(y_pred[k] - before[k], 4)}`;
-    prediction.replaceChildren(h("span", { class: "soft" }, `${!classes && outputs.length > 1 ? outputs[k] : target}:`), h("span", { class: "value" }, text), h("span", { class: "moved" }, moved));
+    prediction.replaceChildren(h("span", { class: "soft" }, `${!classes && outputs.length > 1 ? outputs[k] : predicted}:`), h("span", { class: "value" }, text), h("span", { class: "moved" }, moved));
     // All digits, to compare with Python.
     prediction.dataset.values = JSON.stringify(y_pred);
     probabilities.replaceChildren(...(classes ? y_pred : []).map((p, c) => [p, c]).sort((a, b) => b[0] - a[0]).slice(0, 8).map(([p, c]) =>
@@ -99,7 +99,7 @@ function whatIfSection(page) {
   });
   put(section,
     h("p", { class: "lead" }, "This page contains the whole model. Change values of the selected row; the page computes the prediction and its Shapley values exactly as Python does. An empty value is missing." + (model.hasOffset ? ` The row keeps its ${facts.rows.offset_name}.` : "")),
-    h("div", { class: "controls" }, rowMenu(page), h("button", { type: "button", onclick: reset }, "Reset"), outputMenu(page, "Output", page.explained), model.explainable ? scaleButtons(page) : null),
+    h("div", { class: "controls" }, rowMenu(page), h("button", { type: "button", onclick: reset }, "Reset"), outputMenu(page, "Output", page.explained, page.explainedNames()), model.explainable ? scaleButtons(page) : null),
     h("div", { class: "halves" },
       h("div", {}, h("div", { class: "form" }, order.slice(0, FIELDS).map(field)), more),
       h("div", { class: "result" }, prediction, probabilities, model.explainable ? chart : h("p", { class: "soft small" }, model.reason))));
