@@ -334,7 +334,7 @@ def test_custom_loss_with_unknown_link_has_scores_only(lab):
     result = lab.evaluate(REFUSE, [export_model(model).payload(), [0.3, -0.2]])
     assert result["complete"]
     assert not result["answerable"]
-    assert result["prediction"].startswith("refused: The link of this custom loss")
+    assert result["prediction"].startswith("refused: The predictions of this loss")
     assert (
         result["score"] == FittedModel.of(model, "").score([np.array([0.3]), np.array([-0.2])])[0]
     )

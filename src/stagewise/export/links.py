@@ -41,11 +41,17 @@ def _intervals(score: Vector) -> Vector:
     return np.asarray(-np.expm1(-hazard).sum(axis=1, keepdims=True), dtype=np.float64)
 
 
+def _labels(score: Vector) -> Vector:
+    """Return the probabilities of both classes of each of several targets."""
+    return np.stack([expit(-score), expit(score)], axis=2).reshape(len(score), -1)
+
+
 FORMULAS: Mapping[str, Callable[[Vector], Vector]] = MappingProxyType(
     {
         "identity": lambda score: score,
         "exp": np.exp,
         "intervals": _intervals,
+        "labels": _labels,
         "certain": lambda score: np.ones((len(score), 1)),
         "logistic": lambda score: np.hstack([expit(-score), expit(score)]),
         "margin": lambda score: _both(np.clip(0.5 + 0.5 * score, 0.0, 1.0)),
@@ -117,6 +123,8 @@ def _candidates(fitted: FittedModel, n_predictions: int, predicted: Vector) -> I
         return
     if n_predictions != fitted.model.ensemble.n_outputs:
         yield Link("intervals", 1.0, zero, one)
+        yield Link("labels", 1.0, zero, one)
+        yield Link("labels", 0.5, zero, one)
         return
     offset = np.broadcast_to(fitted.model.offset, n_predictions).astype(np.float64)
     scale = np.broadcast_to(fitted.model.scale, n_predictions).astype(np.float64)

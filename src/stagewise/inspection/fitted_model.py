@@ -347,7 +347,8 @@ class FittedModel:
             labels = tuple(str(label) for label in model.classes.tolist())
             return labels[-1:] if response == "score" and n == 1 else labels
         if model.class_targets is not None:
-            return model.class_outputs
+            one_score_each = response == "score" and n == len(model.class_targets)
+            return model.target_names if one_score_each else model.class_outputs
         loss = named_scores(self.estimator)
         if loss is not None:
             names = loss.output_names if response == "score" else loss.prediction_names

@@ -127,12 +127,16 @@ class Model(Displayed):
     def class_outputs(self) -> tuple[str, ...]:
         """The names of the scores of several targets of classes, such as "y0=no"."""
         each = self.class_targets or ()
-        names = self.targets or tuple(f"y{k}" for k in range(len(each)))
         return tuple(
             f"{name}={label}"
-            for name, classes in zip(names, each, strict=True)
+            for name, classes in zip(self.target_names, each, strict=True)
             for label in classes.tolist()
         )
+
+    @property
+    def target_names(self) -> tuple[str, ...]:
+        """The names of several targets of classes; y0, y1, … if they have none."""
+        return self.targets or tuple(f"y{k}" for k in range(len(self.class_targets or ())))
 
     @property
     def gain_unit(self) -> float:

@@ -110,7 +110,7 @@ def export_model(estimator: Any, *, max_bytes: int = 1_500_000) -> ExportedModel
     >>> exported.complete, exported.n_trees
     (True, 20)
     """
-    fitted = FittedModel.of(estimator, "export_model", offsets=True)  # the page needs them
+    fitted = FittedModel.of(estimator, "export_model", offsets=True, of_targets=True)
     if isinstance(estimator, StagewiseLinearRegressor):
         raise TypeError(
             "export_model needs trees, and a StagewiseLinearRegressor has none. Use its coef_ and "

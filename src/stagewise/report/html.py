@@ -30,6 +30,7 @@ SCRIPTS = (
     "quality.js",
     "queries.js",
     "survival.js",
+    "labels.js",
     "spread.js",
     "subgroups.js",
     "importance.js",

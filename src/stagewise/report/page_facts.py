@@ -48,6 +48,8 @@ class Overview:
         words what is predicted if it has no name.
     features, outputs, score_outputs : tuple of str
         The names of the features, of the classes or targets, and of the scores.
+    explained_outputs : tuple of int
+        The prediction that each score explains: of two classes with one score the second.
     n_rows, n_used, n_trees, n_leaves, depth : int
         Rows of the table; used features, trees, leaves and depth of the model.
     weighted : bool
@@ -83,6 +85,7 @@ class Overview:
     features: tuple[str, ...]
     outputs: tuple[str, ...]
     score_outputs: tuple[str, ...]
+    explained_outputs: tuple[int, ...]
     n_rows: int
     n_used: int
     n_trees: int
@@ -139,7 +142,7 @@ def report_facts(
     progress : callable
         Called with a message before each step.
     """
-    fitted = FittedModel.of(estimator, "report", offsets=True)
+    fitted = FittedModel.of(estimator, "report", offsets=True, of_targets=True)
     fitted.check_leaves("report")
     seed = check_argument("random_state", Number(0, whole=True), random_state)
     name = _target_name(fitted, y, target)
@@ -164,6 +167,17 @@ def _target_name(fitted: FittedModel, y: Any, target: Any) -> str:
         raise InvalidParameterError(f"target must be a name; got {short_repr(target)}.")
     listed = ", ".join(fitted.model.targets or ())
     return target or listed or str(getattr(y, "name", None) or "")
+
+
+def _explained_outputs(fitted: FittedModel) -> tuple[int, ...]:
+    """Return the index of the prediction that each score explains."""
+    targets, n_scores = fitted.model.class_targets, fitted.model.ensemble.n_outputs
+    n_outputs = len(fitted.outputs("mean"))
+    if n_scores == n_outputs:
+        return tuple(range(n_scores))
+    if targets is not None:
+        return tuple((np.cumsum([len(classes) for classes in targets]) - 1).tolist())
+    return (n_outputs - 1,) * n_scores
 
 
 class _Computation:
@@ -229,7 +243,7 @@ class _Computation:
         return Overview(
             title=self.title or f"Predicting {subject}",
             estimator=type(estimator).__name__,
-            task=model.task,
+            task=rows.task,
             target=target or "target",
             subject=subject,
             loss=model.loss,
@@ -237,6 +251,7 @@ class _Computation:
             features=fitted.names,
             outputs=fitted.outputs("mean"),
             score_outputs=fitted.outputs("score"),
+            explained_outputs=_explained_outputs(fitted),
             n_rows=int(np.count_nonzero(rows.weight)),
             n_used=len(fitted.used),
             n_trees=len(model.ensemble.trees),

@@ -225,6 +225,11 @@ def _unit(fitted: FittedModel) -> str:
     """Return the unit of the scores."""
     if fitted.model.task == "survival":
         return SURVIVAL_UNITS[fitted.model.loss]
+    if fitted.model.class_targets is not None:
+        has_odds = not is_average(fitted.estimator) and fitted.model.loss == "log_loss"
+        return (
+            "probability" if is_average(fitted.estimator) else "log odds" if has_odds else "score"
+        )
     if fitted.model.classes is None:
         return "prediction" if fitted.mean_is_affine else "logarithm of the prediction"
     if is_average(fitted.estimator):

@@ -124,7 +124,8 @@ def read_validation_target(
     estimator: Any, y: Any, sample_weight: Any, n_rows: int
 ) -> tuple[Any, Vector | None]:
     """Return targets, or codes of classes, and weights of rows that were not trained on."""
-    reader, classes = estimator._target_reader(), estimator._fitted().classes  # noqa: SLF001
+    reader, model = estimator._target_reader(), estimator._fitted()  # noqa: SLF001
+    classes = model.classes if model.class_targets is None else model.class_targets
     found: tuple[Any, Vector | None] = reader.read_validation(y, sample_weight, n_rows, classes)
     return found
 

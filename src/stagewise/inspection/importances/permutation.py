@@ -21,6 +21,7 @@ from stagewise.estimators.bases.model_access import (
     n_targets,
     point_predictions,
     read_training_target,
+    read_validation_target,
 )
 from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
 from stagewise.inspection.importances.split_importance import Importance
@@ -107,8 +108,8 @@ def permutation_importance(
         "error" (the error rate) or "auc" (1 - AUC, two classes). Or a function loss(y, y_pred,
         weight) that returns a number, smaller being better; for classes y_pred has probabilities
         and y has indices into `classes_`. Rankers: "ndcg", "map", "mrr" or "err", also "ndcg@10";
-        the value is their decrease. Survival models: "c_index". "auto": squared_error, log_loss,
-        ndcg or c_index.
+        the value is their decrease. Several targets of classes: "log_loss", "brier" or "error",
+        their mean. Survival models: "c_index". "auto": squared_error, log_loss, ndcg or c_index.
     groups : mapping of str to features, or None
         Named groups of features that are permuted together. None: each feature by itself.
     n_repeats : int, default=5
@@ -128,7 +129,7 @@ def permutation_importance(
         `error` is the standard error of the mean over rows. "auc" and your own function are not
         means over rows; their `error` is the standard error over the R permutations.
     """
-    fitted = FittedModel.of(estimator, "permutation_importance", offsets=True)
+    fitted = FittedModel.of(estimator, "permutation_importance", offsets=True, of_targets=True)
     repeats = check_argument("n_repeats", Number(1, whole=True), n_repeats)
     share = check_argument(
         "confidence_level", Number(0.0, 1.0, open_low=True, open_high=True), confidence_level
@@ -156,7 +157,8 @@ def permutation_importance(
     elif is_ranker(estimator) and isinstance(loss, str):
         unit = f"decrease of {'ndcg' if loss == 'auto' else loss}"
     elif loss == "auto":
-        unit = f"increase of {'squared_error' if fitted.model.classes is None else 'log_loss'}"
+        of_classes = fitted.model.task == "classification"
+        unit = f"increase of {'log_loss' if of_classes else 'squared_error'}"
     names = tuple(chosen)
     return Importance(
         "permutation", unit, names, value, error=error, low=value - reach, high=value + reach
@@ -184,6 +186,8 @@ def _evaluator(
         return _ranking_evaluator(fitted, y, sample_weight, n_rows, loss)
     if fitted.model.task == "survival":
         return _survival_evaluator(fitted, y, sample_weight, n_rows, loss)
+    if fitted.model.class_targets is not None:
+        return _label_evaluator(fitted, y, sample_weight, n_rows, loss)
     classes, caller = fitted.model.classes, "permutation_importance"
     known = REGRESSION_ROW_LOSSES if classes is None else CLASSIFICATION_ROW_LOSSES
     weight = fitted.weight(sample_weight, n_rows)
@@ -248,6 +252,28 @@ def _survival_evaluator(
         return 1.0 - c_index(y, own, weight, causes, earlier=facts.larger_is_earlier)
 
     return _Evaluator(read.y, weight, None, one_less_c_index)
+
+
+def _label_evaluator(
+    fitted: FittedModel, y: Any, sample_weight: Any, n_rows: int, loss: Any
+) -> _Evaluator:
+    """Return the mean of a loss over several targets of classes; y has their codes."""
+    model, names = fitted.model, [*CLASSIFICATION_ROW_LOSSES]
+    name = names[0] if isinstance(loss, str) and loss == "auto" else loss
+    if name not in names:
+        raise InvalidParameterError(
+            f"loss must be one of {', '.join(map(repr, names))} for several targets of classes; "
+            f"got {short_repr(loss)}."
+        )
+    known = read_validation_target(fitted.estimator, y, None, n_rows)[0]
+    ends = np.cumsum([len(labels) for labels in model.class_targets or ()])[:-1]
+
+    def mean_loss(y: npt.NDArray[Any], y_pred: Vector) -> Vector:
+        parts = np.split(y_pred, ends, axis=1)
+        each = [CLASSIFICATION_ROW_LOSSES[name](y[:, k], own) for k, own in enumerate(parts)]
+        return np.asarray(np.mean(each, axis=0))
+
+    return _Evaluator(known, fitted.weight(sample_weight, n_rows), mean_loss, None)
 
 
 def _check_auc(codes: npt.NDArray[Any], weight: Vector, classes: Any) -> None:

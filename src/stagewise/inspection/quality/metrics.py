@@ -26,7 +26,7 @@ from stagewise.metrics.row_losses import (
     unit_deviance,
 )
 
-__all__ = ["Metric", "metrics_of"]
+__all__ = ["MeanLoss", "MeanScore", "Metric", "metrics_of"]
 
 NAN = float("nan")
 DEVIANCES = {1.0: ("poisson", "Poisson"), 2.0: ("gamma", "gamma")}
@@ -64,7 +64,7 @@ Constant = Callable[[Vector], Vector]
 """The losses of the rows for the best constant prediction, as a function of their weights."""
 
 
-class _Mean(Metric):
+class MeanLoss(Metric):
     """A weighted mean of losses, times their unit."""
 
     def __init__(
@@ -77,20 +77,23 @@ class _Mean(Metric):
         return float(np.average(self._loss, weights=weight))
 
     def value(self, weight: Vector) -> float:
+        """Return the mean of the losses."""
         return self._unit * self._mean(weight)
 
     def baseline(self, weight: Vector) -> float:
+        """Return the mean of the losses of the best constant prediction."""
         constant = type(self)(
             self.name, self.label, self._constant(weight), self._constant, self._unit
         )
         return constant.value(weight)
 
     def influence(self, weight: Vector) -> Vector:
+        """Return w_i · ∂mean/∂w_i."""
         moved = weight * (self._loss - self._mean(weight)) / weight.sum()
         return np.asarray(self._unit * moved)
 
 
-class _Root(_Mean):
+class _Root(MeanLoss):
     """The square root of a weighted mean."""
 
     def value(self, weight: Vector) -> float:
@@ -102,14 +105,14 @@ class _Root(_Mean):
         return np.asarray(moved / (2 * mean**0.5) if mean > 0 else moved)
 
 
-class _Right(_Mean):
+class MeanScore(MeanLoss):
     """A mean that is better when larger."""
 
     larger_is_better = True
     ends = (0.0, 1.0)
 
 
-class _Deviance(_Mean):
+class _Deviance(MeanLoss):
     """A mean deviance."""
 
     def reason(self, n_rows: int) -> str:
@@ -269,10 +272,10 @@ def _usual_metrics(predictions: Predictions) -> list[Metric]:
     wrong, wrong_constant = CLASSIFICATION_ROW_LOSSES["error"](y, y_pred), constant("error")
     log_loss, brier = (CLASSIFICATION_ROW_LOSSES[name](y, y_pred) for name in ("log_loss", "brier"))
     return [
-        _Mean("log_loss", "log loss", log_loss, constant("log_loss")),
-        _Right("accuracy", "accuracy", 1.0 - wrong, lambda weight: 1.0 - wrong_constant(weight)),
+        MeanLoss("log_loss", "log loss", log_loss, constant("log_loss")),
+        MeanScore("accuracy", "accuracy", 1.0 - wrong, lambda weight: 1.0 - wrong_constant(weight)),
         _Area(predictions),
-        _Mean("brier", "Brier", brier, constant("brier")),
+        MeanLoss("brier", "Brier", brier, constant("brier")),
         *(_of_ordered(predictions) if predictions.ordered else ()),
     ]
 
@@ -288,7 +291,7 @@ def _of_ordered(predictions: Predictions) -> list[Metric]:
     name = "ranked_probability_score"
     kappa = _Registered(METRICS["quadratic_kappa"], predictions)
     return [
-        _Mean(name, "ranked probability", ranked_probability_scores(y, y_pred), constant),
+        MeanLoss(name, "ranked probability", ranked_probability_scores(y, y_pred), constant),
         kappa,
     ]
 
@@ -312,7 +315,7 @@ def _errors(predictions: Predictions) -> list[Metric]:
 
     return [
         _Root("rmse", "RMSE", squared, from_mean, unit),
-        _Mean("mae", "MAE", absolute, from_median, unit),
+        MeanLoss("mae", "MAE", absolute, from_median, unit),
         _Explained("r2", "R²", squared, from_mean),
     ]
 

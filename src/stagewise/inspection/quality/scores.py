@@ -227,8 +227,11 @@ def scores(
     brier         mean of (p - y)²; of more than two classes of Σ_k (p_k - 1[y = k])²
     ============  =====================================================================
 
-    A model of ordered classes also has ranked_probability_score and quadratic_kappa. A survival
-    model has c_index, uno_c_index and integrated_brier (its baseline is one curve for all rows).
+    Several targets of classes have hamming_loss (the share of wrong labels), subset_accuracy (that
+    of rows without a wrong one), the means of the log loss and the AUC over the targets, and both
+    of each target, such as auc_drama. A model of ordered classes also has ranked_probability_score
+    and quadratic_kappa. A survival model has c_index, uno_c_index and integrated_brier (its
+    baseline is one curve for all rows).
 
     A model with a Poisson, gamma or Tweedie loss also has the mean deviance of that loss, such as
     poisson_deviance, and D² = 1 - deviance / deviance of the mean, such as d2_poisson_deviance.
@@ -299,6 +302,17 @@ def scores(
 
     if is_survival(estimator):
         return survival_scores(
+            *(estimator, X, y, sample_weight),
+            offset=offset,
+            metrics=metrics,
+            confidence_level=confidence_level,
+            n_resamples=n_resamples,
+            random_state=random_state,
+        )
+    if getattr(getattr(estimator, "model_", None), "class_targets", None) is not None:
+        from stagewise.inspection.quality.label_scores import label_scores
+
+        return label_scores(
             *(estimator, X, y, sample_weight),
             offset=offset,
             metrics=metrics,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stagewise.report.evaluation.class_rows import ClassRows
 from stagewise.report.evaluation.evaluated_rows import EvaluatedRows, GivenRows
+from stagewise.report.evaluation.label_rows import LabelRows
 from stagewise.report.evaluation.number_rows import NumberRows
 from stagewise.report.evaluation.query_rows import QueryRows
 from stagewise.report.evaluation.survival_rows import SurvivalRows
@@ -20,4 +21,5 @@ KINDS: dict[str, type[EvaluatedRows]] = {
 
 def evaluate(given: GivenRows) -> EvaluatedRows:
     """Predict the rows of a report, and return them beside their true targets."""
-    return KINDS[given.fitted.model.task](given)
+    model = given.fitted.model
+    return LabelRows(given) if model.class_targets is not None else KINDS[model.task](given)

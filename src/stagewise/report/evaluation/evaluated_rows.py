@@ -65,6 +65,30 @@ class GivenRows:
 
 
 @dataclass(frozen=True, eq=False)
+class LabelQuality:
+    """The quality of the predictions of one of several targets of classes.
+
+    Attributes
+    ----------
+    name : str
+        The target.
+    scores : tuple of Score
+        Its scores.
+    classes, names, confusion
+        As of `Quality`.
+    has_curves : bool
+        Whether `classes` was computed; of very many targets only the first have it.
+    """
+
+    name: str
+    scores: tuple[Score, ...]
+    classes: tuple[ClassQuality, ...]
+    names: tuple[str, ...]
+    confusion: Vector
+    has_curves: bool
+
+
+@dataclass(frozen=True, eq=False)
 class Quality:
     """The quality of the predictions.
 
@@ -86,6 +110,8 @@ class Quality:
         The coverage of prediction intervals or sets; None: the model has no conformity scores.
     events : tuple of EventQuality
         Times until an event: the quality of the curves of each kind of event.
+    labels : tuple of LabelQuality
+        Several targets of classes: the quality of each.
     """
 
     classes: tuple[ClassQuality, ...] = ()
@@ -96,6 +122,7 @@ class Quality:
     spread: SpreadQuality | None = None
     coverage: Coverage | None = None
     events: tuple[EventQuality, ...] = ()
+    labels: tuple[LabelQuality, ...] = ()
 
 
 class EvaluatedRows(ABC):
@@ -132,6 +159,11 @@ class EvaluatedRows(ABC):
     def first_target(self) -> str:
         """The name of the target; of several the first."""
         return self.given.target or "target"
+
+    @property
+    def task(self) -> str:
+        """The kind of target."""
+        return self.given.fitted.model.task
 
     @property
     def prediction(self) -> str:

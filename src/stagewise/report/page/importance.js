@@ -64,7 +64,7 @@ function dependenceSection(page) {
   const centred = new Choice(false);
   const offered = d.curves.map((curve, k) => [k, names[curve.axis.feature]]);
   const check = h("input", { type: "checkbox", onchange: () => centred.set(check.checked) });
-  const unit = () => (page.facts.overview.task === "classification" ? `probability of ${d.outputs[page.output.value]}` : d.outputs.length > 1 ? d.outputs[page.output.value] : page.facts.overview.prediction);
+  const unit = () => (["classification", "labels"].includes(page.facts.overview.task) ? `probability of ${d.outputs[page.output.value]}` : d.outputs.length > 1 ? d.outputs[page.output.value] : page.facts.overview.prediction);
   const note = h("p", { class: "soft small", "aria-live": "polite" });
   const chart = figure(null, (width) => {
     const [a, b] = [d.curves[first.value], d.curves[second.value]];

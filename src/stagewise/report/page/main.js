@@ -7,8 +7,9 @@ class Page {
     this.model = model;
     this.row = new Choice(0);
     const outputs = facts.overview.outputs.length;
-    this.output = new Choice(facts.overview.task === "classification" && outputs === 2 ? 1 : 0);
-    this.explained = new Choice(this.output.value); // the output whose Shapley values are shown
+    const { task } = facts.overview;
+    this.output = new Choice((task === "classification" && outputs === 2) || (task === "labels" && outputs > 1) ? 1 : 0);
+    this.explained = new Choice(task === "labels" ? 0 : this.output.value); // the output whose Shapley values are shown
     this.inPredictions = new Choice(true); // whether waterfalls show predictions, not scores
     this.wide = new Map(facts.rows.texts);
     this.place = new Map(Array.from(facts.rows.features, (j, at) => [j, at]));
@@ -84,14 +85,14 @@ class Page {
   /** The unit of predictions, with the class or target if `whole`. */
   predictionUnit(whole = false) {
     const { overview } = this.facts;
-    if (overview.task === "classification") return whole ? `probability of ${overview.outputs[this.classOfScore()]}` : "probability";
+    if (["classification", "labels"].includes(overview.task)) return whole ? `probability of ${overview.outputs[this.classOfScore()]}` : "probability";
     return whole ? (overview.outputs.length > 1 ? overview.outputs[this.classOfScore()] : overview.prediction) : "prediction";
   }
 
   /** The prediction whose scores are explained: of two classes with one score the second. */
   classOfScore() {
     const { overview, rows } = this.facts;
-    return rows.base.length === overview.outputs.length ? this.explained.value : overview.outputs.length - 1;
+    return overview.explained_outputs[rows.base.length > 1 ? this.explained.value : 0];
   }
 
   /** The prediction of scores in the units of Shapley values. */
@@ -112,6 +113,7 @@ class Page {
       const best = this.predictedClass(i);
       return `${number}: true ${ellipsis(rows.y_true[i], 18)}, predicted ${ellipsis(overview.outputs[best], 18)} (${share(rows.y_pred.at(i, best))})`;
     }
+    if (overview.task === "labels") return `${number}: ${ellipsis(rows.y_true[i], 70)}`;
     if (typeof rows.y_true[0] === "string") {
       return `${number}: ${rows.y_true[i]}, ${overview.prediction} ${overview.outputs.map((_, k) => formatNumber(rows.y_pred.at(i, k))).slice(0, 3).join(", ")}`;
     }

@@ -70,10 +70,13 @@ function inWords({ name, value }, o) {
     rmse: "typical error; large errors count more",
     mae: "mean size of an error",
     r2: explained("variance"),
-    log_loss: `the true class gets a probability of ${share(Math.exp(-value))} (geometric mean)`,
+    log_loss: `the true ${o.task === "labels" ? "label" : "class"} gets a probability of ${share(Math.exp(-value))} (geometric mean)`,
     accuracy: `${share(value)} of rows predicted correctly`,
     auc: `${share(value)} of pairs ranked correctly${several}`,
     brier: "mean squared error of probabilities",
+    hamming_loss: `${share(value)} of the labels are wrong`,
+    subset_accuracy: `${share(value)} of the rows have no wrong label`,
+    macro_auc: `${share(value)} of pairs ranked correctly, mean over the labels`,
     c_index: `${share(value)} of comparable pairs in the right order`,
     uno_c_index: "the same with weights for censoring",
     integrated_brier: "mean squared error of the curves; 0 is perfect",
@@ -101,6 +104,10 @@ function story(o) {
     return `${task}${share(order.value)} of comparable pairs of rows are in the right order${first.replace("target", "event")} (random order: ${share(order.baseline)}); the integrated Brier score is ${formatNumber(error.value, 3)} (${o.baseline}: ${formatNumber(error.baseline, 3)}).`;
   }
   const percent = (x) => share(x, 3);
+  if (o.task === "labels") {
+    const { hamming_loss: wrong, subset_accuracy: exact } = scores;
+    return `${task}${percent(wrong.value)} of the predicted labels are wrong${against(wrong, percent)}; ${percent(exact.value)} of the rows have no wrong label${against(exact, percent)}.`;
+  }
   const area = Number.isFinite(scores.auc.value) ? `; the AUC is ${formatNumber(scores.auc.value, 4)}: ${share(scores.auc.value)} of pairs are ranked correctly` : "";
   return `${task}The accuracy with ${formatNumber(o.outputs.length)} classes is ${percent(scores.accuracy.value)}${against(scores.accuracy, percent)}${area}.`;
 }

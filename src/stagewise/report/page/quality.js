@@ -40,6 +40,7 @@ function qualitySection(page) {
   const section = h("section", { id: "quality", "aria-labelledby": "quality-title" },
     h("h2", { id: "quality-title" }, "Quality"));
   if (quality.queries) queriesQuality(section, quality.queries);
+  else if (quality.labels.length) labelsQuality(section, quality.labels, page);
   else if (quality.events.length) eventsQuality(section, quality.events);
   else if (quality.numbers.length) {
     numbersQuality(section, quality.numbers);
@@ -256,7 +257,7 @@ function classesQuality(section, { classes, names, confusion }, page) {
     const c = now();
     const m = at();
     const cells = [[m.tn, m.fp], [m.fn, m.tp]];
-    const rest = several ? "others" : page.facts.overview.outputs.find((name) => name !== c.pos_label) ?? "others";
+    const rest = several ? "others" : names.find((name) => name !== c.pos_label) ?? "others";
     const rate = (name, x) => h("div", {}, h("span", {}, name), h("b", {}, x));
     table.replaceChildren(h("h3", {}, threshold.value > 1 ? "No row is predicted positive" : `At threshold ${formatNumber(threshold.value, 3)}`), matrix([rest, c.pos_label], (i, j) => cells[i][j]),
       h("div", { class: "rates" }, rate("accuracy", share((m.tp + m.tn) / (c.positives + c.negatives))),

@@ -8,7 +8,7 @@ function subgroupsSection({ facts }) {
     put(section, h("p", { class: "lead" }, facts.overview.task === "ranking" ? "A row has no error by itself: it is ranked among the rows of its query. The queries with the lowest scores are listed above." : "There are no subgroups with enough rows: at least 20, and 1 % of the rows."));
     return section;
   }
-  const percent = s.measure === "error rate";
+  const percent = ["error rate", "share of wrong labels"].includes(s.measure);
   const format = (x) => (percent ? share(x) : formatNumber(x, 4));
   const sample = s.n_rows < facts.overview.n_rows ? `a sample of ${amount(s.n_rows, "row")}` : amount(s.n_rows, "row");
   const chance = Math.round(0.025 * s.n_subgroups);

@@ -33,18 +33,20 @@ function whatIfSection(page) {
     if (model.explainable) chart.redraw();
   };
   const classes = facts.overview.task === "classification";
+  const labels = facts.overview.task === "labels";
 
   function showPrediction(y_pred, before) {
     const k = classes ? y_pred.indexOf(Math.max(...y_pred)) : page.classOfScore();
     const { outputs, prediction: predicted } = facts.overview;
-    const text = classes ? outputs[k] : formatNumber(y_pred[k], 7);
+    const text = classes ? outputs[k] : labels ? share(y_pred[k], 4) : formatNumber(y_pred[k], 7);
     const own = page.explained.value;
     const moved = classes ? `probability of ${outputs[own]}: ${share(y_pred[own], 4)}, unchanged row ${share(before[own], 4)}`
       : `unchanged row ${formatNumber(before[k], 7)}, difference ${signed(y_pred[k] - before[k], 4)}`;
     prediction.replaceChildren(h("span", { class: "soft" }, `${!classes && outputs.length > 1 ? outputs[k] : predicted}:`), h("span", { class: "value" }, text), h("span", { class: "moved" }, moved));
     // All digits, to compare with Python.
     prediction.dataset.values = JSON.stringify(y_pred);
-    probabilities.replaceChildren(...(classes ? y_pred : []).map((p, c) => [p, c]).sort((a, b) => b[0] - a[0]).slice(0, 8).map(([p, c]) =>
+    const listed = labels ? facts.overview.explained_outputs.map((c) => [y_pred[c], c]) : (classes ? y_pred : []).map((p, c) => [p, c]);
+    probabilities.replaceChildren(...listed.sort((a, b) => b[0] - a[0]).slice(0, 8).map(([p, c]) =>
       h("div", {}, h("span", { title: facts.overview.outputs[c] }, facts.overview.outputs[c]), h("i", { style: { width: `${100 * p}%` } }), h("span", { class: "number" }, share(p, 4)))));
   }
 
