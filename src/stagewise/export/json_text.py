@@ -12,6 +12,7 @@ from stagewise.data.features import Features
 from stagewise.export.links import link_of
 from stagewise.export.tree_facts import fitted_trees, node_split
 from stagewise.inspection.fitted_model import FittedModel, check_argument
+from stagewise.model.model import Model
 from stagewise.trees.linear_leaves import LinearLeaves
 from stagewise.trees.tree import Tree
 from stagewise.validation.rules import Number
@@ -53,7 +54,7 @@ def export_json(estimator: Any, *, indent: int | None = None) -> str:
     """
     check_argument("indent", Number(0, 16, whole=True, or_none=True), indent)
     fitted_trees(estimator)
-    fitted = FittedModel.of(estimator, "export_json")
+    fitted = FittedModel.of(estimator, "export_json", of_targets=True)
     model, ensemble = fitted.model, fitted.model.ensemble
     link = link_of(fitted)
     per_round = ensemble.trees_per_round
@@ -64,6 +65,8 @@ def export_json(estimator: Any, *, indent: int | None = None) -> str:
         "loss": model.loss,
         "classes": None if model.classes is None else model.classes.tolist(),
         "targets": None if model.targets is None else list(model.targets),
+        "class_targets": _labels(model),
+        "scores": list(fitted.outputs("score")),
         "features": [_feature(f, fitted.names[j]) for j, f in enumerate(model.features)],
         "missing_values": list(model.features.missing_values.values),
         "handle_unknown": getattr(estimator, "handle_unknown", "missing"),
@@ -71,6 +74,7 @@ def export_json(estimator: Any, *, indent: int | None = None) -> str:
         "row_offset": {name: getattr(model.row_offset, name) for name in ("offset", "exposure")},
         "base": ensemble.base.tolist(),
         "link": None if link is None else link.payload(),
+        "learned": {name: values.tolist() for name, values in model.learned_by("loss").items()},
         "trees": [
             {
                 "round": place // per_round,
@@ -81,6 +85,11 @@ def export_json(estimator: Any, *, indent: int | None = None) -> str:
         ],
     }
     return json.dumps(described, indent=indent, ensure_ascii=False, allow_nan=False, default=str)
+
+
+def _labels(model: Model) -> list[list[Any]] | None:
+    """Return the classes of each of several targets; None: there is one target."""
+    return None if model.class_targets is None else [own.tolist() for own in model.class_targets]
 
 
 def _feature(feature: Feature, name: str) -> dict[str, Any]:

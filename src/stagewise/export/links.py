@@ -50,13 +50,13 @@ FORMULAS: Mapping[str, Callable[[Vector], Vector]] = MappingProxyType(
     {
         "identity": lambda score: score,
         "exp": np.exp,
-        "intervals": _intervals,
-        "labels": _labels,
         "certain": lambda score: np.ones((len(score), 1)),
         "logistic": lambda score: np.hstack([expit(-score), expit(score)]),
         "margin": lambda score: _both(np.clip(0.5 + 0.5 * score, 0.0, 1.0)),
         "softmax": lambda score: softmax(score, axis=1),
         "shares": _shares,
+        "intervals": _intervals,
+        "labels": _labels,
     }
 )
 """Predictions from rows of scores. "certain" is for a model of one class; "margin" and "shares" are

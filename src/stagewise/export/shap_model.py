@@ -47,7 +47,7 @@ def export_shap(estimator: Any) -> dict[str, Any]:
     >>> shap.TreeExplainer(export_shap(model))(X).shape  # doctest: +SKIP
     (200, 3)
     """
-    fitted = FittedModel.of(estimator, "export_shap")
+    fitted = FittedModel.of(estimator, "export_shap", of_targets=True)
     _check(fitted)
     model, ensemble = fitted.model, fitted.model.ensemble
     offset, scale = fitted.score_units

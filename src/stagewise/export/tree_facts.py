@@ -17,7 +17,7 @@ from stagewise.data import Features
 from stagewise.data.categories.categories import Category
 from stagewise.data.reading.datetimes import TemporalType
 from stagewise.data.reading.wide_integers import threshold_as_integer
-from stagewise.estimators.bases.model_access import is_average
+from stagewise.estimators.bases.model_access import is_average, named_scores
 from stagewise.inspection.fitted_model import FittedModel
 from stagewise.model.model import Model
 from stagewise.trees.tree import Tree
@@ -226,7 +226,7 @@ def value_units(estimator: Any, known: Model, place: int) -> Units:
             return Units("shares", classes, times, np.full(2, 0.5), np.array([-0.5, 0.5]))
         return Units("shares", classes, times, np.zeros(len(classes)), np.ones(len(classes)))
     outputs = classes if classes is not None and len(classes) > 2 else known.targets
-    names = outputs or tuple(map(str, range(ensemble.n_outputs)))
+    names = outputs or _score_names(estimator, known) or tuple(map(str, range(ensemble.n_outputs)))
     if ensemble.n_outputs == 1:
         names = ("",)
     elif ensemble.outputs_per_tree == 1:
@@ -234,6 +234,12 @@ def value_units(estimator: Any, known: Model, place: int) -> Units:
     if len(scale) > 1 and ensemble.outputs_per_tree == 1:
         scale = scale[[place % ensemble.n_outputs]]
     return Units("additions", names, 1, np.zeros(len(names)), np.broadcast_to(scale, len(names)))
+
+
+def _score_names(estimator: Any, known: Model) -> tuple[str, ...]:
+    """Return the names of scores that are not those of targets; empty: they have none."""
+    loss = named_scores(estimator)
+    return known.target_names if loss is None else loss.output_names
 
 
 def _nodes(
