@@ -331,10 +331,13 @@ held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_rep
         return {**super()._notes(), "strata": self.strata_}
 
     def refit(self, *arguments: Any, **options: Any) -> Self:
-        """Raise InvalidParameterError: baseline hazards do not follow from the rows of leaves."""
+        """Raise InvalidParameterError: what a loss learns does not follow from rows of leaves."""
+        name = self._fitted().loss
+        learned = {"aft": "scale", "discrete_time": "intervals"}.get(name, "baseline hazards")
         raise InvalidParameterError(
-            f"refit is not available for {type(self).__name__}, whose baseline hazard belongs to "
-            "the times of its fit. Fit a new model, or continue this one with warm_start=True."
+            f"refit of this {type(self).__name__} is not defined: the {learned} of loss={name!r} "
+            "were learned from the times of its fit. Fit a new model, or continue this one with "
+            "warm_start=True."
         )
 
     def __sklearn_tags__(self) -> Any:
