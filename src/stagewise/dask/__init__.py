@@ -28,6 +28,22 @@ __all__ = [
 ]
 
 
+_ELSEWHERE = {
+    "GradientBoostingSurvival": "The sums over rows at risk need all times in one place",
+    "GradientBoostingRanker": "The rows of a query may be in several partitions",
+}
+"""Estimators that a cluster does not train, and why."""
+
+
+def __getattr__(name: str) -> object:
+    if name in _ELSEWHERE:
+        raise ImportError(
+            f"stagewise.dask has no {name}. {_ELSEWHERE[name]}; fit stagewise.{name} to a table in "
+            "memory, such as rows.compute()."
+        )
+    raise AttributeError(f"module 'stagewise.dask' has no attribute {name!r}")
+
+
 def __dir__() -> list[str]:
     """Return the public names."""
     return sorted(__all__)

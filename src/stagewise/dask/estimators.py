@@ -23,6 +23,7 @@ from stagewise.dask.predictions import predict_collection
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.parameters.defaults import DataFacts, resolve_auto
 from stagewise.estimators.parameters.make_specs import choose_seed
+from stagewise.losses import REGRESSION_LOSSES
 from stagewise.training.fit_report import log_fit
 from stagewise.training.reading.folds import MANY_ROWS
 from stagewise.training.stored.checkpoint import Checkpoints
@@ -35,6 +36,15 @@ __all__ = [
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
 ]
+
+
+def _losses_of_clusters(estimator: Any) -> str:
+    """Return the names of the losses of an estimator that a cluster computes."""
+    if is_classifier(estimator):
+        return "'log_loss'"
+    found = {name: kind() for name, kind in REGRESSION_LOSSES.items()}
+    known = [name for name, loss in found.items() if loss.kernel and loss.leaf_quantile is None]
+    return ", ".join(map(repr, known))
 
 
 class ClusterMixin:
@@ -119,8 +129,10 @@ class ClusterMixin:
         params = self._parameters()
         hold_out = self._hold_out(params)
         several_folds = hold_out.kind == "folds" and not isinstance(hold_out.cv, str)
+        by = next((name for name in ("conformal", "calibration") if params.get(name)), None)
         unsupported = {
-            "early_stopping by several folds (True holds rows out)": several_folds,
+            "early_stopping by several folds (True holds rows out)": several_folds and not by,
+            f"the folds of {by} (early_stopping=True holds rows out)": several_folds,
             "warm_start=True": params["warm_start"],
             "sampling='group'": params["sampling"] == "group",
         }
@@ -130,7 +142,10 @@ class ClusterMixin:
             held = hold_out.kind == "folds" and not has_validation, has_validation
             facts = DataFacts(10 * MANY_ROWS, 1, classes is not None, False, *held)
             spec = self._spec(resolve_auto(params, facts), hold_out)
-            what = unsupported_part(spec, self._make_loss(classes))
+            loss = self._make_loss(classes)
+            what = unsupported_part(spec, loss)
+            if what is not None and what.startswith("loss="):
+                what += f" (its losses are {_losses_of_clusters(self)})"
         if what is not None:
             raise InvalidParameterError(
                 f"A cluster cannot train with {what} yet. Change the parameter, or fit "

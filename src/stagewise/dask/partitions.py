@@ -140,6 +140,15 @@ def _check_name(argument: str, name: str, X: Any) -> None:
         raise ValueError(f"{argument} is {name!r}, but X has no such column.")
 
 
+def _has_columns(values: Any) -> bool:
+    """Return whether targets have several columns, or are several names."""
+    if isinstance(values, (list, tuple)):
+        return len(values) > 1 and all(isinstance(name, str) for name in values)
+    if isinstance(values, dd.DataFrame):
+        return len(values.columns) > 1
+    return isinstance(values, da.Array) and values.ndim == 2 and values.shape[1] != 1
+
+
 def _column(argument: str, values: Any, n: int) -> tuple[str | None, Sequence[Any]]:
     """Return the name of a column in the tables, and its parts; None: X has it.
 
@@ -147,6 +156,11 @@ def _column(argument: str, values: Any, n: int) -> tuple[str | None, Sequence[An
     """
     if values is None or isinstance(values, str):
         return values, [None] * n
+    if argument.startswith("y") and _has_columns(values):
+        raise ValueError(
+            f"{argument} has several targets, and a cluster trains a model of one. Fit a model for "
+            "each column, or the estimator of stagewise to a table in memory."
+        )
     if not is_collection(values) or isinstance(values, dd.DataFrame):
         raise TypeError(
             f"{argument} must be a column name, a dask.dataframe.Series, a dask.array.Array or a "
