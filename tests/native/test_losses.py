@@ -44,7 +44,7 @@ from stagewise.losses import (
     SquaredError,
     Tweedie,
 )
-from stagewise.losses.base import squeeze_outputs
+from stagewise.losses.scores import squeeze_outputs
 
 pytestmark = pytest.mark.native
 

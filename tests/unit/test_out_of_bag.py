@@ -10,8 +10,8 @@ import pytest
 
 from stagewise.boosting.forest_loop import OutOfBag
 from stagewise.losses import Loss
-from stagewise.losses.base import squeeze_outputs
 from stagewise.losses.class_squared_error import BinarySquaredError, ClassSquaredError
+from stagewise.losses.scores import squeeze_outputs
 
 
 @pytest.mark.parametrize("weighted", [False, True])

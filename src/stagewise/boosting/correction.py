@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from stagewise.exact_sums import sum_rows
 from stagewise.losses import Loss
-from stagewise.losses.base import squeeze_outputs
 from stagewise.losses.logarithm import MAX_STEP
+from stagewise.losses.scores import squeeze_outputs
 
 __all__ = ["TermAmounts", "fit_coefficients"]
 

@@ -24,7 +24,7 @@ from stagewise.cluster.peers import ALONE, Peers
 from stagewise.exact_sums import mean_rows
 from stagewise.learners.tree_learner import tree_of
 from stagewise.losses import Loss
-from stagewise.losses.base import squeeze_outputs
+from stagewise.losses.scores import squeeze_outputs
 from stagewise.metrics.choice import LOSS
 from stagewise.model.ensemble import Ensemble
 from stagewise.trees.tree import Tree

@@ -25,7 +25,7 @@ from stagewise.boosting.sampling import Bag, DrawInput
 from stagewise.boosting.steps import StepInput, StepResult
 from stagewise.exact_sums import mean_rows, sum_rows
 from stagewise.losses import BoundLoss, Loss
-from stagewise.losses.base import squeeze_outputs
+from stagewise.losses.scores import squeeze_outputs
 from stagewise.metrics.choice import LOSS
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.terms import Terms

@@ -19,9 +19,9 @@ from stagewise.boosting.level_step import level_step
 from stagewise.boosting.step_input import Step, StepInput, StepResult, newton, tree_of
 from stagewise.exact_sums import sum_rows
 from stagewise.losses import Loss
-from stagewise.losses.base import squeeze_outputs
 from stagewise.losses.levels import LevelsLoss
 from stagewise.losses.logarithm import MAX_LOG_RATIO, MAX_STEP, exact_log
+from stagewise.losses.scores import squeeze_outputs
 
 __all__ = [
     "Step",

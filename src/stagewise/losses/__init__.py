@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from stagewise.losses.base import BoundLoss, Loss
+from stagewise.losses.base import Loss
 from stagewise.losses.binary_targets import BinaryTargetsLoss
+from stagewise.losses.bound_loss import BoundLoss
 from stagewise.losses.check import check_loss
 from stagewise.losses.class_squared_error import BinarySquaredError, ClassSquaredError
 from stagewise.losses.class_targets import ClassTargetsLoss

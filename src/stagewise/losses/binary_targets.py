@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.losses.base import Loss, Matrix
+from stagewise.losses.base import Loss
 from stagewise.losses.multi_target import MultiTargetLoss
+from stagewise.losses.scores import Matrix
 
 __all__ = ["BinaryTargetsLoss"]
 

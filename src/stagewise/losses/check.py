@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
-from stagewise.losses.base import Loss, Matrix, Vector, repeat_score, squeeze_outputs
+from stagewise.losses.base import Loss
 from stagewise.losses.function import FunctionLoss
+from stagewise.losses.scores import Matrix, Vector, repeat_score, squeeze_outputs
 
 __all__ = ["check_loss"]
 

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.exact_sums import mean_rows, sum_by_code
-from stagewise.losses.base import Loss, Matrix, Vector
+from stagewise.losses.base import Loss
+from stagewise.losses.scores import Matrix, Vector
 
 __all__ = ["BinarySquaredError", "ClassSquaredError"]
 

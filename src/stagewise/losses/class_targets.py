@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.losses.base import Loss, Matrix, Vector
+from stagewise.losses.base import Loss
 from stagewise.losses.class_squared_error import ClassSquaredError
+from stagewise.losses.scores import Matrix, Vector
 
 __all__ = ["ClassTargetsLoss"]
 

@@ -12,9 +12,11 @@ from scipy.special import expit, log_expit, logsumexp, softmax
 from stagewise._native import Gradients, StateLoss, Workers, exponential_state
 from stagewise.elementary import portable_exp
 from stagewise.exact_sums import mean_rows, sum_by_code
-from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
+from stagewise.losses.base import Loss
+from stagewise.losses.bound_loss import BoundLoss
 from stagewise.losses.kernel import KernelBoundLoss, NativeBoundLoss
 from stagewise.losses.logarithm import MAX_LOG_RATIO, MAX_STEP, bounded_log_ratio, exact_log
+from stagewise.losses.scores import Matrix, Vector
 
 __all__ = ["ClassExponential", "Exponential", "Logistic", "Multinomial"]
 

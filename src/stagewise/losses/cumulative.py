@@ -19,8 +19,10 @@ from scipy.special import expit, log_ndtr, ndtr, ndtri
 
 from stagewise._native import Gradients, Workers
 from stagewise.exact_sums import mean_rows
-from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
+from stagewise.losses.base import Loss
+from stagewise.losses.bound_loss import BoundLoss
 from stagewise.losses.function import zero_of
+from stagewise.losses.scores import Matrix, Vector
 from stagewise.losses.thresholds import Rows, fit_thresholds, limits, start_thresholds
 from stagewise.workers import make_workers
 

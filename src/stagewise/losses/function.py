@@ -16,16 +16,10 @@ import numpy.typing as npt
 from stagewise._native import Workers
 from stagewise.errors import InvalidParameterError
 from stagewise.exact_sums import mean_rows
-from stagewise.losses.base import (
-    BoundLoss,
-    Loss,
-    Matrix,
-    NumpyBoundLoss,
-    Vector,
-    repeat_score,
-    squeeze_outputs,
-)
+from stagewise.losses.base import Loss
+from stagewise.losses.bound_loss import BoundLoss, NumpyBoundLoss
 from stagewise.losses.logarithm import MAX_STEP
+from stagewise.losses.scores import Matrix, Vector, repeat_score, squeeze_outputs
 
 __all__ = ["FunctionLoss", "function_name", "needs_value", "zero_of", "zeros_of"]
 

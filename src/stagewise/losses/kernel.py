@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Gradients, KernelLoss, RowLoss, Workers
-from stagewise.losses.base import BoundLoss, Matrix, Vector
+from stagewise.losses.bound_loss import BoundLoss
+from stagewise.losses.scores import Matrix, Vector
 
 __all__ = ["KernelBoundLoss", "NativeBoundLoss"]
 

@@ -17,8 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Workers, weighted_quantile
-from stagewise.losses.base import BoundLoss, LateBoundLoss, Loss, Matrix, Vector
+from stagewise.losses.base import Loss
+from stagewise.losses.bound_loss import BoundLoss, LateBoundLoss
 from stagewise.losses.regression import Expectile
+from stagewise.losses.scores import Matrix, Vector
 
 __all__ = ["Expectiles", "LevelsLoss", "Quantiles", "read_levels"]
 

@@ -16,9 +16,11 @@ from stagewise.distributions import Distribution
 from stagewise.distributions import Poisson as PoissonDistribution
 from stagewise.elementary import portable_exp
 from stagewise.exact_sums import mean_rows
-from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
+from stagewise.losses.base import Loss
+from stagewise.losses.bound_loss import BoundLoss
 from stagewise.losses.kernel import KernelBoundLoss
 from stagewise.losses.logarithm import bounded_log_ratio, exact_log
+from stagewise.losses.scores import Matrix, Vector
 
 __all__ = ["Gamma", "LogLinkLoss", "Poisson", "Tweedie"]
 

@@ -18,11 +18,13 @@ from scipy.special import expit, log_softmax, softmax
 
 from stagewise._native import Gradients, Workers
 from stagewise.exact_sums import mean_rows, sum_by_code
-from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
+from stagewise.losses.base import Loss
+from stagewise.losses.bound_loss import BoundLoss
 from stagewise.losses.formula import FormulaLoss
 from stagewise.losses.function import zero_of, zeros_of
 from stagewise.losses.kernel import KernelBoundLoss
 from stagewise.losses.logarithm import exact_log
+from stagewise.losses.scores import Matrix, Vector
 
 __all__ = ["Brier", "Focal", "Hinge", "OneVsRest"]
 

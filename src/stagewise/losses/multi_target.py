@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Gradients, Workers
-from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
+from stagewise.losses.base import Loss
+from stagewise.losses.bound_loss import BoundLoss
+from stagewise.losses.scores import Matrix, Vector
 
 __all__ = ["MultiTargetLoss"]
 

@@ -19,9 +19,11 @@ import numpy.typing as npt
 
 from stagewise._native import Gradients, QueryLoss, RowLoss, Workers
 from stagewise.exact_sums import sum_rows
-from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
+from stagewise.losses.base import Loss
+from stagewise.losses.bound_loss import BoundLoss
 from stagewise.losses.kernel import NativeBoundLoss
 from stagewise.losses.regression import check_positive
+from stagewise.losses.scores import Matrix, Vector
 
 __all__ = [
     "RANKING_LOSSES",

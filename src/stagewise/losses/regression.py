@@ -10,8 +10,10 @@ import numpy.typing as npt
 
 from stagewise._native import Gradients, Workers, residual_quantile, weighted_quantile
 from stagewise.exact_sums import mean_rows
-from stagewise.losses.base import BoundLoss, Loss, Matrix, NumpyBoundLoss, Vector
+from stagewise.losses.base import Loss
+from stagewise.losses.bound_loss import BoundLoss, NumpyBoundLoss
 from stagewise.losses.kernel import KernelBoundLoss
+from stagewise.losses.scores import Matrix, Vector
 
 __all__ = [
     "AbsoluteError",

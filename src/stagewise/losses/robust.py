@@ -15,8 +15,10 @@ import numpy.typing as npt
 
 from stagewise._native import Workers, weighted_quantile
 from stagewise.exact_sums import mean_rows
-from stagewise.losses.base import BoundLoss, Loss, Matrix, NumpyBoundLoss, Vector
+from stagewise.losses.base import Loss
+from stagewise.losses.bound_loss import BoundLoss, NumpyBoundLoss
 from stagewise.losses.regression import check_positive
+from stagewise.losses.scores import Matrix, Vector
 
 __all__ = ["Fair", "LogCosh"]
 

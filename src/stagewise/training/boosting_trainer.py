@@ -19,7 +19,7 @@ from stagewise.boosting.recipe import BoundRecipe
 from stagewise.boosting.sampling import OnlyRows
 from stagewise.learners.tree_learner import version_of
 from stagewise.losses import Loss
-from stagewise.losses.base import repeat_score
+from stagewise.losses.scores import repeat_score
 from stagewise.model.model import Model
 from stagewise.training.bound_metrics import BoundMetrics, bind_metrics
 from stagewise.training.preparation import (

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from stagewise.boosting.monitor import WORDS
 from stagewise.losses import Loss
-from stagewise.losses.base import squeeze_outputs
 from stagewise.losses.levels import LevelsLoss
 from stagewise.losses.regression import Quantile
+from stagewise.losses.scores import squeeze_outputs
 from stagewise.losses.survival.competing_risks import CompetingRisksLoss
 from stagewise.metrics import Metric, find_metrics
 from stagewise.metrics.labels import metric_of_targets

@@ -18,7 +18,7 @@ from stagewise.boosting.stopping import EarlyStopping, TimeLimit
 from stagewise.data import TargetScale, TargetScales
 from stagewise.data.bins import learn_codings, rank_values
 from stagewise.losses import Loss
-from stagewise.losses.base import squeeze_outputs
+from stagewise.losses.scores import squeeze_outputs
 from stagewise.metrics.choice import LOSS
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model

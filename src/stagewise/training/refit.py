@@ -18,7 +18,7 @@ from stagewise.boosting import responses
 from stagewise.boosting.recipe import Recipe
 from stagewise.learners.histogram_tree import HistogramTree
 from stagewise.losses import BoundLoss, Loss
-from stagewise.losses.base import repeat_score, squeeze_outputs
+from stagewise.losses.scores import repeat_score, squeeze_outputs
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.tree_list import TreeList
 from stagewise.trees.tree import Tree

@@ -21,7 +21,7 @@ from stagewise.data.categories.cross_fitting import NO_FOLD, KeyedRows, learn_cr
 from stagewise.data.categories.target_encoding import Sources, TargetEncodings
 from stagewise.data.features import Features
 from stagewise.losses import Loss
-from stagewise.losses.base import repeat_score
+from stagewise.losses.scores import repeat_score
 from stagewise.training.reading.folds import MANY_ROWS
 from stagewise.training.reading.row_set import RowSet
 from stagewise.training.specs import FitContext

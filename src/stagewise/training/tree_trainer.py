@@ -18,7 +18,7 @@ from stagewise.boosting.monitor import Monitor
 from stagewise.boosting.stopping import EarlyStopping
 from stagewise.learners.tree_learner import tree_of
 from stagewise.losses import ClassTargetsLoss, Loss
-from stagewise.losses.base import squeeze_outputs
+from stagewise.losses.scores import squeeze_outputs
 from stagewise.model.ensemble import Ensemble
 from stagewise.training.fit_report import warn_if_constant
 from stagewise.training.forest_trainer import bind_tree, forest_grower

@@ -22,7 +22,7 @@ from stagewise.estimators.auto.crosses import choose_crosses
 from stagewise.estimators.auto.held_out_losses import HeldOutLosses
 from stagewise.estimators.auto.weights import choose_factor, choose_weights
 from stagewise.losses import Loss
-from stagewise.losses.base import squeeze_outputs
+from stagewise.losses.scores import squeeze_outputs
 from stagewise.model.model import Model
 from stagewise.model.weighted_sum import weighted_sum
 from stagewise.training.boosting_trainer import cross_fit, train_boosting

@@ -18,7 +18,7 @@ from stagewise.estimators.survival.curves import (
     SurvivalCurves,
     read_times,
 )
-from stagewise.losses.base import squeeze_outputs
+from stagewise.losses.scores import squeeze_outputs
 from stagewise.losses.survival.base import SurvivalLoss
 from stagewise.losses.survival.competing_risks import CompetingRisksLoss, FineGray
 from stagewise.metrics.survival import c_index

@@ -21,7 +21,7 @@ from stagewise.estimators.bases.model_access import fit_loss, predict_scores
 from stagewise.inspection import memory_limits
 from stagewise.inspection.fitted_model import FittedModel, Vector
 from stagewise.inspection.plots import COLOURS
-from stagewise.losses.base import squeeze_outputs
+from stagewise.losses.scores import squeeze_outputs
 from stagewise.validation.arguments import suggests_arguments
 
 __all__ = ["AdaBoostPath", "ada_boost_path"]

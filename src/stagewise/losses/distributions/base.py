@@ -21,8 +21,10 @@ import numpy.typing as npt
 from stagewise._native import DistributionRule, Workers
 from stagewise.distributions import Distribution
 from stagewise.exact_sums import mean_rows
-from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
+from stagewise.losses.base import Loss
+from stagewise.losses.bound_loss import BoundLoss
 from stagewise.losses.kernel import NativeBoundLoss
+from stagewise.losses.scores import Matrix, Vector
 from stagewise.validation.messages import short_repr
 
 __all__ = ["DistributionLoss", "Information"]

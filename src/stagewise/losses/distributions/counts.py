@@ -23,9 +23,9 @@ from stagewise.distributions import (
 )
 from stagewise.elementary import extended_log, portable_exp, sigmoid
 from stagewise.exact_sums import mean_rows
-from stagewise.losses.base import Matrix, Vector
 from stagewise.losses.distributions.base import DistributionLoss
 from stagewise.losses.logarithm import exact_log
+from stagewise.losses.scores import Matrix, Vector
 
 __all__ = [
     "HurdleNegativeBinomialLoss",

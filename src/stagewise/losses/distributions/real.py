@@ -15,9 +15,9 @@ from stagewise._native import weighted_quantile
 from stagewise.distributions import Distribution, Laplace, Normal, StudentT
 from stagewise.elementary import portable_exp
 from stagewise.exact_sums import mean_rows
-from stagewise.losses.base import Matrix, Vector
 from stagewise.losses.distributions.base import DistributionLoss
 from stagewise.losses.logarithm import exact_log
+from stagewise.losses.scores import Matrix, Vector
 
 __all__ = ["LaplaceLoss", "NormalLoss", "StudentTLoss"]
 

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from stagewise._native import Gradients, Workers
 from stagewise.errors import InvalidParameterError
 from stagewise.exact_sums import mean_rows, sum_by_code
-from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
+from stagewise.losses.base import Loss
+from stagewise.losses.bound_loss import BoundLoss
 from stagewise.losses.formula.curvature import Curvature, curvature_of
 from stagewise.losses.formula.domain import DOMAINS, Domain
 from stagewise.losses.formula.expression import (
@@ -34,6 +35,7 @@ from stagewise.losses.formula.parse import FUNCTIONS, parse
 from stagewise.losses.formula.program import Program, compile_expressions
 from stagewise.losses.function import zero_of
 from stagewise.losses.logarithm import exact_log
+from stagewise.losses.scores import Matrix, Vector
 from stagewise.validation.parameters import nearest_name
 
 __all__ = ["FormulaLoss"]

@@ -14,8 +14,9 @@ from scipy.optimize import minimize
 from stagewise._native import AftLoss, Workers
 from stagewise.elementary import portable_log
 from stagewise.exact_sums import sum_rows
-from stagewise.losses.base import BoundLoss, Matrix, Vector
+from stagewise.losses.bound_loss import BoundLoss
 from stagewise.losses.kernel import NativeBoundLoss
+from stagewise.losses.scores import Matrix, Vector
 from stagewise.losses.survival.base import ONE_KIND, SurvivalLoss
 from stagewise.losses.survival.time_distributions import TIME_DISTRIBUTIONS, TimeDistribution
 from stagewise.validation.arguments import check_argument

@@ -24,7 +24,9 @@ import numpy.typing as npt
 
 from stagewise._native import Gradients, Workers
 from stagewise.exact_sums import sum_rows
-from stagewise.losses.base import BoundLoss, Loss, Matrix, Vector
+from stagewise.losses.base import Loss
+from stagewise.losses.bound_loss import BoundLoss
+from stagewise.losses.scores import Matrix, Vector
 
 __all__ = ["ONE_KIND", "RowBoundLoss", "SurvivalLoss", "refuse_fields"]
 

@@ -13,7 +13,8 @@ from stagewise._native import Workers
 from stagewise.elementary import portable_exp
 from stagewise.exact_sums import sum_rows
 from stagewise.kaplan_meier import KaplanMeier, step_values
-from stagewise.losses.base import BoundLoss, Matrix, Vector
+from stagewise.losses.bound_loss import BoundLoss
+from stagewise.losses.scores import Matrix, Vector
 from stagewise.losses.survival.base import RowBoundLoss, SurvivalLoss
 from stagewise.losses.survival.baseline import Baseline
 from stagewise.losses.survival.cox import CoxTerms, risk_sets, terms_at

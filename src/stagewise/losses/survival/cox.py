@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from stagewise._native import Workers
 from stagewise.elementary import portable_exp
-from stagewise.losses.base import BoundLoss, Matrix, Vector
+from stagewise.losses.bound_loss import BoundLoss
 from stagewise.losses.kernel import NativeBoundLoss
+from stagewise.losses.scores import Matrix, Vector
 from stagewise.losses.survival.base import ONE_KIND, SurvivalLoss
 from stagewise.losses.survival.baseline import Baseline
 from stagewise.losses.survival.risk_sets import RiskSets

@@ -13,7 +13,8 @@ from scipy.special import expit
 from stagewise._native import Workers
 from stagewise.exact_sums import sum_rows
 from stagewise.kaplan_meier import KaplanMeier
-from stagewise.losses.base import BoundLoss, Matrix, Vector
+from stagewise.losses.bound_loss import BoundLoss
+from stagewise.losses.scores import Matrix, Vector
 from stagewise.losses.survival.base import ONE_KIND, RowBoundLoss, SurvivalLoss
 from stagewise.validation.arguments import check_argument
 from stagewise.validation.rules import Number

@@ -19,23 +19,13 @@ from stagewise.boosting.monitor import HELD_OUT, TRAIN
 from stagewise.data import match_targets
 from stagewise.data.crosses import Cross
 from stagewise.data.row_offset import NO_OFFSET, RowOffset, without_columns
+from stagewise.training.reading.division import RowDivision
 from stagewise.training.reading.eval_sets import (
     EvalSet,
     WatchedRows,
     read_eval_sets,
 )
-from stagewise.training.reading.folds import (
-    Folds,
-    FoldSizes,
-    automatic_folds,
-    check_whole_groups,
-    draw_held_groups,
-    draw_held_out,
-    fold_sizes,
-    fold_strata,
-    group_numbers,
-    make_folds,
-)
+from stagewise.training.reading.folds import Folds, FoldSizes, fold_sizes, group_numbers
 from stagewise.training.reading.row_set import RowSet, rows_with_weight
 from stagewise.training.reading.target_reader import Target, TargetReader
 from stagewise.training.specs import HoldOutSpec
@@ -44,9 +34,6 @@ from stagewise.validation.messages import warn_caller
 __all__ = ["FitArguments", "TableReader", "TrainingData", "read_training_data"]
 
 Indices = npt.NDArray[np.uint32]
-
-CALIBRATION = 1
-"""The number of the draw of calibration rows; that of held-out rows is the seed itself."""
 
 
 @dataclass(frozen=True)
@@ -260,28 +247,47 @@ def read_training_data(
         Whether rounds draw entire groups.
     """
     table = table_reader.read(arguments.feature_table)
-    n_rows = table.n_rows
-    target = target_reader.read(arguments.y, arguments.sample_weight, n_rows)
-    strata, by_class = fold_strata(target.y, by_class=target.classes is not None)
-    rows, held, kept = rows_with_weight(target.weight), None, None
-    if hold_out.calibration:
-        name, part = "conformal='split'", [seed, CALIBRATION]
-        draw = int(np.random.SeedSequence(part).generate_state(1)[0])
-        share = hold_out.calibration
-        rows, kept = draw_held_out(rows, strata, share, draw, by_class=by_class, option=name)
+    target = target_reader.read(arguments.y, arguments.sample_weight, table.n_rows)
+    division = RowDivision.of(target, hold_out, seed).with_calibration()
     arguments.check_validation()
     deciding = arguments.deciding_set if hold_out.uses_passed_rows else None
     if deciding is None and hold_out.kind == "fraction":
-        share, option = hold_out.fraction, hold_out.parameter
-        rows, held = (
-            draw_held_out(rows, strata, share, seed, by_class=by_class, option=option)
-            if target.groups is None
-            else draw_held_groups(rows, target.groups, share, seed, option=option)
-        )
-    unused = _both(held, kept)
-    features, columns, unknown = table_reader.learn(table, target.weight, rows, unused)
-    train = RowSet.choose(columns, rows, target.y, target.weight)
+        division = division.with_held_out()
+    features, columns, unknown = table_reader.learn(
+        table, target.weight, division.train, division.unused
+    )
+
+    def row_set(rows: Indices | None) -> RowSet:
+        return RowSet.choose(columns, rows, target.y, target.weight)
+
+    train = row_set(division.train)
     reader = _EvalReader(table_reader, target_reader, target, features)
+    valid, watched = _read_eval_sets(arguments, reader, train, deciding)
+    valid = valid if division.held is None else row_set(division.held)
+    groups = arguments.groups if target.groups is None else target.groups
+    by_folds = hold_out.kind == "folds" and valid is None
+    return TrainingData(
+        features,
+        train,
+        valid,
+        division.folds(train, groups) if by_folds else None,
+        target.classes,
+        target.names,
+        group_numbers(groups, train, table.n_rows) if sample_groups else None,
+        table.n_rows,
+        table_reader.missing_counts(table),
+        unknown + reader.unknown,
+        valid_name=HELD_OUT if deciding is None else deciding.name,
+        eval_sets=watched,
+        class_targets=target.class_targets,
+        calibration=None if division.calibration is None else row_set(division.calibration),
+    )
+
+
+def _read_eval_sets(
+    arguments: FitArguments, reader: _EvalReader, train: RowSet, deciding: EvalSet | None
+) -> tuple[RowSet | None, tuple[WatchedRows, ...]]:
+    """Return the set that decides when the fit stops (None: none does), and the recorded ones."""
     valid = None
     if deciding is not None:
         valid = reader.read(deciding)
@@ -291,52 +297,7 @@ def read_training_data(
         for own in arguments.passed_sets
         if deciding is None or own.name != deciding.name
     )
-    if held is not None:
-        valid = RowSet.choose(columns, held, target.y, target.weight)
-    folds, groups = None, arguments.groups if target.groups is None else target.groups
-    if hold_out.kind == "folds" and valid is None:
-        divided = replace(train, y=strata if train.rows is None else strata[train.rows])
-        own = divided, strata, groups, seed
-        automatic = isinstance(hold_out.cv, str)
-        folds = (
-            automatic_folds(
-                *own,
-                by_class=by_class,
-                parts=hold_out.parts,
-                by_group=target.groups is not None,
-            )
-            if automatic
-            else make_folds(hold_out.cv, *own, by_class=by_class)
-        )
-        if target.groups is not None and folds is not None:
-            own_groups = target.groups if train.rows is None else target.groups[train.rows]
-            check_whole_groups(folds, own_groups)
-    drawn = group_numbers(groups, train, n_rows) if sample_groups else None
-    return TrainingData(
-        features,
-        train,
-        valid,
-        folds,
-        target.classes,
-        target.names,
-        drawn,
-        n_rows,
-        table_reader.missing_counts(table),
-        unknown + reader.unknown,
-        valid_name=HELD_OUT if deciding is None else deciding.name,
-        eval_sets=watched,
-        class_targets=target.class_targets,
-        calibration=(
-            None if kept is None else RowSet.choose(columns, kept, target.y, target.weight)
-        ),
-    )
-
-
-def _both(held: Indices | None, kept: Indices | None) -> Indices | None:
-    """Return the rows of two sets."""
-    if held is None or kept is None:
-        return kept if held is None else held
-    return np.concatenate([held, kept])
+    return valid, watched
 
 
 def _warn_of_training_rows(deciding: EvalSet, rows: RowSet, train: RowSet) -> None:

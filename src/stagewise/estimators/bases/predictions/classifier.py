@@ -16,8 +16,8 @@ from stagewise.estimators.bases.predictions.calibrated import calibrated, is_cal
 from stagewise.estimators.bases.predictions.costs import check_costs
 from stagewise.estimators.bases.predictions.dataset_predictions import predicts_datasets
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
-from stagewise.losses.base import squeeze_outputs
 from stagewise.losses.registration import LOSS_FORMS, custom_loss
+from stagewise.losses.scores import squeeze_outputs
 from stagewise.model.model import Model
 from stagewise.training.reading.target_reader import ClassReader, TargetReader
 from stagewise.validation.messages import short_repr

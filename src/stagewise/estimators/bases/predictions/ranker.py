@@ -12,8 +12,8 @@ from stagewise.data.ranking import is_ranking_target, ranking_target
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.predictions.dataset_predictions import predicts_datasets
 from stagewise.losses import Loss
-from stagewise.losses.base import squeeze_outputs
 from stagewise.losses.ranking import RANKING_LOSSES, RankingLoss
+from stagewise.losses.scores import squeeze_outputs
 from stagewise.metrics.queries import QueryMetric
 from stagewise.model.model import Model
 from stagewise.training.reading.query_reader import QueryReader

@@ -20,8 +20,8 @@ from stagewise.losses import (
     Quantiles,
     is_class_loss,
 )
-from stagewise.losses.base import squeeze_outputs
 from stagewise.losses.registration import LOSS_FORMS, custom_loss
+from stagewise.losses.scores import squeeze_outputs
 from stagewise.model.model import Model
 from stagewise.training.reading.target_reader import NumberReader, TargetReader
 from stagewise.validation.messages import short_repr
