@@ -21,10 +21,9 @@ from stagewise import (
 )
 from stagewise.cli.main import main
 from stagewise.inspection import (
+    Predictions,
     importance,
     partial_dependence,
-    permutation_importance,
-    scores,
     shap_values,
     show_split,
 )
@@ -197,16 +196,14 @@ def test_explanations_have_a_column_for_each_class(labels):
     assert len(importance(forest).outputs) == 10
 
 
-def test_what_is_for_one_target_is_refused(labels, tmp_path):
+def test_what_is_for_one_target_is_refused(labels):
     X, y = labels
     forest = RandomForestClassifier(n_estimators=3).fit(X, y)
     refused = {
         "cost is for one": lambda: forest.predict(X, cost=np.ones((2, 2))),
         "class_importances_ is for one": lambda: forest.class_importances_,
         "is of one target, but the forest": lambda: forest.oob_importances(X, y),
-        "permutation_importance is for one": lambda: permutation_importance(forest, X, y),
         "show_split is for one": lambda: show_split(forest, X, y),
-        "report is for one": lambda: forest.report(X, y, tmp_path / "page.html"),
         "eval_metric is of one": lambda: RandomForestClassifier(eval_metric="auc").fit(X, y),
         "bounds the values of one": lambda: RandomForestClassifier(monotonic_cst={0: 1}).fit(X, y),
         "of 5 targets must be None": lambda: RandomForestClassifier(class_weight={0: 1}).fit(X, y),
@@ -219,7 +216,7 @@ def test_what_is_for_one_target_is_refused(labels, tmp_path):
     with pytest.raises(AttributeError, match="decision_function"):
         forest.decision_function(X)
     with pytest.raises(ValueError, match="has 5 targets, and the quality is that of one"):
-        scores(forest, X, y)
+        Predictions.of(forest, X, y)
     with pytest.raises(ValueError, match=r"In target 1 of y: .*continuous"):
         RandomForestClassifier().fit(X, y + np.array([0, 0.5, 0, 0, 0]))
     with pytest.raises(ValueError, match="as many targets as in y, 5; got 2"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -83,6 +84,18 @@ def test_rows_without_events_are_refused():
     model, X, y = fitted("cox")
     with pytest.raises(ValueError, match=r"No row has an event.*Pass rows with events"):
         report_facts(model, X, (y["time"], np.zeros(len(y), dtype=bool)))
+
+
+def test_a_large_table_of_causes_is_sampled(monkeypatch):
+    module = sys.modules["stagewise.report.evaluation.survival_rows"]
+    monkeypatch.setattr(module, "MOST_VALUES", 1)
+    monkeypatch.setattr(module, "FEWEST", 80)
+    model, X, y = fitted("cause_specific")
+    with pytest.warns(UserWarning, match="a random sample of 80 of 150 rows"):
+        found = report_facts(model, X, y)
+    assert [part.n_rows for part in found.quality.events] == [80, 80]
+    assert (found.overview.n_rows, found.subgroups.n_rows) == (150, 80)
+    assert len(found.overview.notes) == 1
 
 
 def test_a_cause_without_events_is_left_out():

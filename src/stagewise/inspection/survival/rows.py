@@ -7,7 +7,7 @@ kind of event.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from stagewise.losses.survival.base import SurvivalLoss
 from stagewise.losses.survival.competing_risks import CompetingRisksLoss
 from stagewise.metrics.survival import exit_times
 
-__all__ = ["EventRows", "Rows", "event_rows", "is_survival"]
+__all__ = ["EventRows", "Rows", "TabulatedCurves", "event_rows", "is_survival"]
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -40,6 +40,30 @@ MOST_NUMBERS = 4_000_000
 def is_survival(estimator: Any) -> bool:
     """Return whether an estimator predicts times until an event."""
     return isinstance(estimator, SurvivalPredictions)
+
+
+@dataclass(frozen=True, eq=False)
+class TabulatedCurves:
+    """The probability of an event until some times.
+
+    Attributes
+    ----------
+    times : float64 array of shape (n_times,)
+        The times.
+    values : float64 array of shape (n_rows, n_times)
+        The probabilities.
+    """
+
+    times: Vector
+    values: Matrix
+
+    def __getitem__(self, rows: Any) -> TabulatedCurves:
+        """Return the curves of some rows."""
+        return TabulatedCurves(self.times, self.values[rows])
+
+    def at(self, times: Vector) -> Matrix:
+        """Return the probabilities until some of the times."""
+        return np.asarray(self.values[:, np.searchsorted(self.times, times)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +85,7 @@ class EventRows:
         The sample weights.
     risk : float64 array
         The predictions; larger numbers are earlier events.
-    curves : SurvivalCurves or IncidenceCurves
+    curves : SurvivalCurves, IncidenceCurves or TabulatedCurves
         The predicted curves.
     """
 
@@ -73,7 +97,7 @@ class EventRows:
     stratum: npt.NDArray[Any] | None
     weight: Vector
     risk: Vector
-    curves: SurvivalCurves | IncidenceCurves
+    curves: SurvivalCurves | IncidenceCurves | TabulatedCurves
 
     def __len__(self) -> int:
         return len(self.time)
@@ -92,6 +116,11 @@ class EventRows:
             self.curves[rows],
         )
 
+    def tabulated(self, times: Vector) -> EventRows:
+        """Return the rows with curves that are computed once, at some times in ascending order."""
+        parts = [self.probability(times, part) for part in self.blocks()]
+        return replace(self, curves=TabulatedCurves(times, np.concatenate(parts)))
+
     def with_weight(self) -> EventRows:
         """Return the rows with a positive weight."""
         kept = self.weight > 0.0
@@ -108,6 +137,13 @@ class EventRows:
         any_event = self.is_event | self.is_other
         return KaplanMeier.of(None, self.time, any_event, self.weight, censoring=True)
 
+    @property
+    def values_per_row(self) -> int:
+        """The number of values that the curves of one row need at most."""
+        if isinstance(self.curves, TabulatedCurves):
+            return len(self.curves.times)
+        return max(1, len(self.curves.times)) * int(self.curves.score.shape[-1])
+
     def times(self, n_points: int = POINTS) -> Vector:
         """Return the times of curves, until a quantile of the times."""
         if not self.is_event.any():
@@ -122,7 +158,7 @@ class EventRows:
 
     def blocks(self) -> Iterator[slice]:
         """Yield parts of the rows whose curves fit into memory."""
-        values = max(1, len(self.curves.times)) * self.curves.score.shape[-1]
+        values = self.values_per_row
         step = max(1, MOST_NUMBERS // max(values, POINTS))
         for start in range(0, len(self), step):
             yield slice(start, start + step)
@@ -130,6 +166,8 @@ class EventRows:
     def probability(self, times: Vector, rows: Any) -> Matrix:
         """Return the predicted probability of an event until each time, for some rows."""
         own = self.curves[rows]
+        if isinstance(own, TabulatedCurves):
+            return own.at(times)
         if isinstance(own, IncidenceCurves):
             place = own.causes.index(self.cause or 0)
             return np.asarray(own.at(times)[:, place])

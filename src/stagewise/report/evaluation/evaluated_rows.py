@@ -24,7 +24,15 @@ from stagewise.report.query_facts import QueryQuality
 from stagewise.report.spread_facts import SpreadQuality
 from stagewise.report.subgroup_facts import RowErrors
 
-__all__ = ["CONFIDENCE_LEVEL", "EvaluatedRows", "GivenRows", "Quality", "ScoreGroup"]
+__all__ = [
+    "CONFIDENCE_LEVEL",
+    "EvaluatedRows",
+    "GivenRows",
+    "LabelQuality",
+    "Quality",
+    "ScoreGroup",
+    "no_errors",
+]
 
 CONFIDENCE_LEVEL = 0.95
 

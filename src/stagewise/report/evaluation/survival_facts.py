@@ -17,7 +17,14 @@ from stagewise.inspection.survival.rows import EventRows, Rows
 from stagewise.kaplan_meier import KaplanMeier
 from stagewise.metrics.survival import dynamic_auc, time_mean
 
-__all__ = ["EventQuality", "Horizon", "RiskGroup", "event_name", "event_quality"]
+__all__ = [
+    "EventQuality",
+    "Horizon",
+    "RiskGroup",
+    "curve_times",
+    "event_name",
+    "event_quality",
+]
 
 RISK_GROUPS = 4
 HORIZONS = (0.25, 0.5, 0.75)
@@ -131,6 +138,11 @@ class EventQuality:
 def event_name(cause: int | None) -> str:
     """Return the name of a kind of event; None: there is one."""
     return "event" if cause is None else f"event {cause}"
+
+
+def curve_times(rows: EventRows) -> Vector:
+    """Return all times at which the page needs the curves."""
+    return np.unique(np.concatenate([[0.0], rows.times(), _horizons(rows)]))
 
 
 def event_quality(rows: EventRows, confidence_level: float) -> EventQuality:

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.data.survival_target import read_survival, structured_target
+from stagewise.inspection.encoded_rows import sample_rows
 from stagewise.inspection.fitted_model import Vector
-from stagewise.inspection.survival.rows import event_rows
+from stagewise.inspection.survival.rows import EventRows, Rows, event_rows
 from stagewise.inspection.survival.scores import row_errors, scores_of_rows
 from stagewise.report.evaluation.evaluated_rows import (
     CONFIDENCE_LEVEL,
@@ -19,12 +20,16 @@ from stagewise.report.evaluation.evaluated_rows import (
     Quality,
     ScoreGroup,
 )
-from stagewise.report.evaluation.survival_facts import event_name, event_quality
+from stagewise.report.evaluation.survival_facts import curve_times, event_name, event_quality
 from stagewise.report.subgroup_facts import RowErrors
+from stagewise.validation.messages import warn_caller
 
 __all__ = ["SurvivalRows"]
 
 Target = npt.NDArray[Any]
+
+MOST_VALUES, FEWEST = 100_000_000, 1_000
+"""The number of values of curves that a report computes, and the number of rows at least."""
 
 PREDICTIONS = {
     "cox": "log hazard ratio",
@@ -51,10 +56,15 @@ class SurvivalRows(EvaluatedRows):
         estimator, y = given.estimator, given.y
         offset = given.passed.get("offset")
         every = event_rows(estimator, given.X, y, given.sample_weight, offset=offset)
+        self.weight = every[0].weight
+        drawn = _drawn(every[0], given)
+        taken = tuple(rows.take(drawn) for rows in every)
         # Causes without an event cannot be compared; if none has any, `times` raises.
-        self.each = tuple(rows for rows in every if rows.is_event.any()) or every[:1]
-        self.weight = self.each[0].weight
-        self.errors = np.mean([row_errors(rows) for rows in self.each], axis=0)
+        some = tuple(rows for rows in taken if rows.is_event.any()) or taken[:1]
+        self.each = tuple(rows.tabulated(curve_times(rows)) for rows in some)
+        self.errors, self._used = np.zeros((2, len(self.weight)))
+        self.errors[drawn] = np.mean([row_errors(rows) for rows in self.each], axis=0)
+        self._used[drawn] = self.weight[drawn]
         self._target = structured_target(y)
         self._read, _ = read_survival(y, len(self.weight), caller="report")
 
@@ -78,7 +88,7 @@ class SurvivalRows(EvaluatedRows):
 
     @property
     def described(self) -> Vector:
-        return self.each[0].time
+        return np.asarray(self._read["time"])
 
     def scores(self) -> tuple[ScoreGroup, ...]:
         own = {"confidence_level": CONFIDENCE_LEVEL, "random_state": self.given.seed}
@@ -93,7 +103,22 @@ class SurvivalRows(EvaluatedRows):
 
     def row_errors(self) -> RowErrors:
         unknown = np.full(len(self.errors), np.nan)
-        return RowErrors("integrated Brier score", self.errors, unknown, unknown, self.weight)
+        return RowErrors("integrated Brier score", self.errors, unknown, unknown, self._used)
+
+
+def _drawn(rows: EventRows, given: GivenRows) -> Rows:
+    """Return the rows whose curves are computed: all, or a sample if these take long."""
+    fitted = given.fitted
+    slow = fitted.model.loss == "cause_specific"  # its incidence is a sum over all event times
+    most = max(FEWEST, MOST_VALUES // rows.values_per_row) if slow else len(rows)
+    found = sample_rows(rows.weight, most, given.seed)
+    n_rows = int(np.count_nonzero(rows.weight))
+    if len(found) < n_rows:
+        warn_caller(
+            f"Curves of cause-specific hazards take long, so their scores and plots are those of "
+            f"a random sample of {len(found):,} of {n_rows:,} rows."
+        )
+    return found.astype(np.intp)
 
 
 def _words(row: Any, several: bool) -> str:
