@@ -243,15 +243,8 @@ def _survival_evaluator(
     if callable(loss):
         return _Evaluator(read.y, weight, None, loss)
     facts = facts_of(fit_loss(fitted.estimator), None)
-    # Causes without events in these rows have no pairs to compare.
-    kept = [k for k, cause in enumerate(facts.causes) if (read.y["event"] == cause).any()]
-    causes = tuple(facts.causes[k] for k in kept)
-
-    def one_less_c_index(y: npt.NDArray[Any], y_pred: Vector, weight: Vector) -> float:
-        own = y_pred[:, kept] if y_pred.ndim == 2 and kept else y_pred
-        return 1.0 - c_index(y, own, weight, causes, earlier=facts.larger_is_earlier)
-
-    return _Evaluator(read.y, weight, None, one_less_c_index)
+    own: dict[str, Any] = {"causes": facts.causes, "earlier": facts.larger_is_earlier}
+    return _Evaluator(read.y, weight, None, lambda *given: 1.0 - c_index(*given, **own))
 
 
 def _label_evaluator(
