@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -58,7 +59,7 @@ def test_a_target_with_many_ties_has_equal_quantiles():
     X, _ = table(400)
     y = (X[:, 0] > 1.0) * 3.0
     predicted = quantiles(n_estimators=80).fit(X, y).predict(X)
-    assert np.abs(predicted[X[:, 0] < 0.5]).max() < 0.2
+    assert np.abs(predicted[X[:, 0] < 0.5]).max() < 0.3
 
 
 @pytest.mark.parametrize("value", [0.0, 5.0, -1e8])
@@ -79,12 +80,42 @@ def test_one_outlier_does_not_widen_the_intervals():
 
 
 @pytest.mark.parametrize("tied", [0.9, 0.99])
-def test_the_first_gap_of_equal_quantiles_is_a_small_share_of_the_spread(tied):
-    y = np.where(np.arange(1000) < 1000 * tied, 0.0, 7.0)
-    levels = Quantiles(LEVELS).mean(Quantiles(LEVELS).best_constant(y, None)[np.newaxis])[0]
-    gaps = np.diff(levels)
-    assert (gaps > 0).all()
-    assert gaps[0] < 0.007
+def test_equal_quantiles_of_the_target_can_part(tied):
+    x = np.arange(2000.0)
+    y = np.where(x < 2000 * tied, 0.0, 7.0)
+    predicted = quantiles(n_estimators=150).fit(x[:, np.newaxis], y).predict(x[:, np.newaxis])
+    np.testing.assert_allclose(predicted[y == 7.0].mean(axis=0), 7.0, atol=0.5)
+    assert np.abs(predicted[y == 0.0]).mean() < 0.05
+
+
+def heavy_tail(seed: int):
+    """Return features and a log-normal target, whose standard deviation is 5,000 medians."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(2000, 5))
+    return X, np.exp(X[:, 0] + 3.0 * rng.normal(size=2000))
+
+
+def test_quantiles_of_a_heavy_tail_are_near_to_the_true_ones():
+    X, y = heavy_tail(2)
+    fresh, target = heavy_tail(12)
+    predicted = quantiles(n_estimators="auto", min_samples_leaf=20).fit(X, y).predict(fresh)
+    z = np.array([-1.6449, -0.6745, 0.0, 0.6745, 1.6449])
+    true = np.exp(fresh[:, [0]] + 3.0 * z)
+    for k, tau in enumerate(LEVELS):
+        ours, best = (pinball(target, own[:, [k]], [tau]) for own in (predicted, true))
+        assert ours < 1.08 * best
+    assert coverage(target, predicted[:, [0, -1]]) > 0.85
+    assert np.median(np.ptp(predicted, axis=1)) < 1.35 * np.median(np.ptp(true, axis=1))
+
+
+def test_a_leaf_in_a_heavy_tail_cannot_move_a_level_far():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1000, 4)), np.exp(6.7 * rng.normal(size=1000))
+    low, high = Quantiles([0.5, 0.9]).best_constant(y, None)
+    own = {"n_estimators": 1, "learning_rate": 1.0, "min_samples_leaf": 40}
+    model = quantiles(quantile=[0.5, 0.9], **own).fit(X, y)
+    assert model.predict(X).max() <= (high + 4.0 * (high - low)) * (1 + 1e-9)
+    assert model.predict(X).max() < 0.01 * y.max()
 
 
 # ---- accuracy ----------------------------------------------------------------------------------
@@ -150,8 +181,8 @@ def test_the_best_constant_is_not_improved_by_small_steps(kind):
 
 
 def test_links_are_inverse():
-    loss, score = Quantiles(LEVELS), np.random.default_rng(0).normal(size=(7, 5))
-    np.testing.assert_allclose(loss.link(loss.mean(score)), score, atol=1e-9)
+    loss, score = Quantiles(LEVELS), np.sort(np.random.default_rng(0).normal(size=(7, 5)), axis=1)
+    np.testing.assert_array_equal(loss.link(loss.mean(score)), score)
 
 
 # ---- laws --------------------------------------------------------------------------------------
@@ -268,7 +299,7 @@ def test_levels_may_be_a_series_or_an_array():
 
 
 @pytest.mark.parametrize("constraints", [{0: 1}, [1, 0, 0, 0]])
-def test_monotone_constraints_are_refused_since_gaps_have_none(constraints):
+def test_monotone_constraints_are_refused(constraints):
     X, y = table(100)
     with pytest.raises(ValueError, match=r"monotonic_cst .* 5 levels.* quantile=0\.05"):
         quantiles(monotonic_cst=constraints).fit(X, y)
@@ -296,6 +327,15 @@ def test_bad_parameters_are_named(parameters, words):
     X, y = table(100)
     with pytest.raises(ValueError, match=words):
         quantiles(**parameters).fit(X, y, X_val=X, y_val=y)
+
+
+def test_a_file_whose_scores_are_gaps_is_refused():
+    X, y = table(100)
+    model = quantiles().fit(X, y)
+    learned = {"loss.levels": np.array(LEVELS)}
+    model.model_ = replace(model.model_, learned=learned)
+    with pytest.raises(ValueError, match="fit it again"):
+        model.predict(X)
 
 
 def test_several_targets_are_refused():

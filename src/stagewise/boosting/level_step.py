@@ -1,8 +1,8 @@
-"""The step of losses of several levels: leaf values by which quantiles or expectiles keep order.
+"""The step of losses of several levels: the leaf values of all quantiles or expectiles.
 
-The middle level moves by its own optimum, and each further level by the factor of its gap that is
-best when the levels inside of it have moved: by the τ-quantile of (y - Q_inner) / gap with the
-weights of the gaps, since ρ(y - Q_inner - t gap) = gap ρ((y - Q_inner) / gap - t).
+Each level moves by its own optimum, the τ-quantile or τ-expectile of y - F_k in the leaf. A further
+level moves by at most LARGEST_STEP times its distance to the middle one, since the rows of a leaf
+in a heavy tail are few and their values of any size.
 """
 
 from __future__ import annotations
@@ -13,20 +13,22 @@ import numpy.typing as npt
 from stagewise._native import Gradients
 from stagewise.boosting.step_input import Step, StepInput, StepResult, newton, tree_of
 from stagewise.learners.tree_learner import BoundTree, GrownTerm
-from stagewise.losses.levels import Expectiles, LevelsLoss
+from stagewise.losses.levels import Expectiles, LevelsBoundLoss, LevelsLoss
 
 __all__ = ["level_step"]
 
 Vector = npt.NDArray[np.float64]
 
-LEAST_FACTOR, LARGEST_FACTOR = 2.0 / 3.0, 16.0
-"""The factors by which a tree may change a gap before shrinkage; a region's optimum may be 0."""
+LARGEST_STEP = 4.0
+"""The largest step of a level before shrinkage, in distances to the middle level."""
+LEAST_DISTANCE = 1.0 / 16.0
+"""The least distance, as a share of the spread of the levels of y: equal levels can part."""
 N_STEPS = 3
 """The number of fixed-point steps to the expectile of a leaf."""
 
 
 def level_step(max_step: float = 0.0) -> Step:
-    """Return the step for a `LevelsLoss`; the middle level is clipped to ±max_step (0: not)."""
+    """Return the step for a `LevelsLoss`; all levels are clipped to ±max_step (0: not)."""
 
     def step(given: StepInput) -> StepResult:
         learner, term = tree_of(given)
@@ -41,71 +43,51 @@ class _Leaves:
     def __init__(
         self, given: StepInput, learner: BoundTree, term: GrownTerm, max_step: float
     ) -> None:
-        loss = given.loss
+        loss, bound = given.loss, given.bound
         assert isinstance(loss, LevelsLoss)
+        assert isinstance(bound, LevelsBoundLoss)
         self._given, self._learner, self._term, self._loss = given, learner, term, loss
         self._max_step = max_step
         self._levels = loss.mean(given.score)
-        self._moved: dict[int, Vector] = {}  # levels after their full step
+        self._least = LEAST_DISTANCE * bound.spread
         self._by_quantile = not isinstance(loss, Expectiles)
 
     def values(self) -> list[Vector]:
         """Return the node values of each output of the term."""
-        given, middle = self._given, self._loss.location
-        inner = dict(zip(given.outputs, newton(given).values, strict=True))
-        nodes = self._learner.nodes_of_rows(self._term) if len(inner) > 1 else None
-        found: dict[int, Vector] = {}
-        if middle in inner:
-            level = np.ascontiguousarray(self._levels[:, middle])
-            value = self._optimum(inner[middle], given.y - level, middle, None)
-            value = np.clip(value, -self._max_step, self._max_step) if self._max_step else value
-            found[middle] = self._learner.enforce_monotone(value)
-            if nodes is not None:
-                self._moved[middle] = level + found[middle][nodes]
-        for k, neighbour in self._loss.outward:
-            if k in inner:
-                found[k] = self._log_factors(inner[k], k, neighbour)
-                if nodes is not None:
-                    factor = np.exp(found[k])[nodes]
-                    gap = factor * self._loss.gaps(given.score, k)
-                    start = self._moved[neighbour]
-                    self._moved[k] = start + gap if k > neighbour else start - gap
-        return [found[k] for k in given.outputs]
+        given, found = self._given, []
+        for k, fitted in zip(given.outputs, newton(given).values, strict=True):
+            value = self._optimum(fitted, given.y - given.score[:, k], self._loss.levels[k])
+            if k != self._loss.location:
+                largest = self._largest_steps(fitted, k)
+                value = np.clip(value, -largest, largest)
+            if self._max_step:
+                value = np.clip(value, -self._max_step, self._max_step)
+            found.append(value)
+        return found
 
-    def _log_factors(self, inner: Vector, k: int, neighbour: int) -> Vector:
-        """Return the logarithms of the factors of a gap."""
-        gap, sign = self._loss.gaps(self._given.score, k), 1.0 if k > neighbour else -1.0
-        start = self._moved.get(neighbour, self._levels[:, neighbour])
-        ratio = sign * (self._given.y - start) / gap
-        best = self._optimum(np.ones(len(inner)), ratio, k, gap, sign)
-        return np.asarray(np.log(np.clip(best, LEAST_FACTOR, LARGEST_FACTOR)))
-
-    def _optimum(
-        self, value: Vector, residual: Vector, k: int, gap: Vector | None, sign: float = 1.0
-    ) -> Vector:
-        """Return `value` with the best constant of the residuals in each leaf."""
-        level = self._loss.levels[k] if sign > 0 else 1.0 - self._loss.levels[k]
+    def _largest_steps(self, fitted: Vector, k: int) -> Vector:
+        """Return the largest step of a level in every leaf: of the median of its distances."""
+        distance = np.abs(self._levels[:, k] - self._levels[:, self._loss.location])
         times = self._given.bag.multiplier
-        if self._by_quantile:
-            if gap is not None:
-                own = gap / gap.max()
-                times = (own if times is None else own * times).astype(np.float32)
-            residual = np.ascontiguousarray(residual)
-            return self._learner.leaf_quantiles(value, residual, level, times)
-        squares = None if gap is None else np.square(gap / gap.max())
-        return self._expectiles(value, residual, level, squares)
+        median = self._learner.leaf_quantiles(np.zeros_like(fitted), distance, 0.5, times)
+        return LARGEST_STEP * np.maximum(median, self._least)
 
-    def _expectiles(
-        self, value: Vector, residual: Vector, level: float, factor: Vector | None
-    ) -> Vector:
+    def _optimum(self, fitted: Vector, residual: Vector, level: float) -> Vector:
+        """Return `fitted` with the quantile or expectile of the residuals in each leaf."""
+        residual = np.ascontiguousarray(residual)
+        if self._by_quantile:
+            times = self._given.bag.multiplier
+            return self._learner.leaf_quantiles(fitted, residual, level, times)
+        return self._expectiles(fitted, residual, level)
+
+    def _expectiles(self, fitted: Vector, residual: Vector, level: float) -> Vector:
         """Return the expectiles of residuals by fixed-point steps: means with weights a."""
         given, nodes = self._given, self._learner.nodes_of_rows(self._term)
-        found, pairs = value.copy(), Gradients(len(residual))
-        found[self._term.tree.feature < 0] = 0.0 if factor is None else 1.0
+        found, pairs = fitted.copy(), Gradients(len(residual))
+        found[self._term.tree.feature < 0] = 0.0
         for _ in range(N_STEPS):
             centre = found[nodes]
             own = np.where(residual > centre, level, 1.0 - level)
-            own = own if factor is None else own * factor
             pairs.assign(given.workers, own * (centre - residual), own, given.weight)
             scaled = given.bag.multiply(pairs, given.workers, given.weight, hessians=True)
             sums = self._learner.node_sums(self._term, scaled)

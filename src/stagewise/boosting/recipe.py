@@ -101,8 +101,7 @@ class Recipe:
         if len(self.start) > 1 and loss.location is not None and loss.degree is not None:
             raise InvalidParameterError(
                 f"The parameter 'init' has {len(self.start)} numbers, and loss={loss.name!r} has "
-                "one location; its other scores start from 0, in units of the spread of y. Pass "
-                "one number, or init='mean'."
+                "one location. Pass one number, or init='mean'."
             )
         if len(self.start) not in (1, loss.n_outputs):
             raise InvalidParameterError(

@@ -318,8 +318,8 @@ class FittedModel:
         if model.classes is not None and is_average(self.estimator) and n == 1:
             return np.full(1, 0.5), np.full(1, 0.5)
         loss = several_scores(self.estimator)
-        if loss is not None:  # only the location has the units of the target
-            is_location = np.arange(n) == loss.location
+        if loss is not None:  # only these have the units of the target
+            is_location = np.isin(np.arange(n), loss.offset_outputs or (loss.location,))
             return np.where(is_location, model.offset, 0.0), np.where(is_location, model.scale, 1.0)
         return np.broadcast_to(model.offset, n), np.broadcast_to(model.scale, n)
 

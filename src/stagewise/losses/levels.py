@@ -1,15 +1,14 @@
 """Losses of several levels at once: quantiles or expectiles that never cross.
 
-The prediction of the middle level is a score. Each further level is its neighbour towards the
-middle, plus or minus the exponential of a score. So the order of the levels cannot be violated,
-whatever the scores are. Each docstring: domain, link, formula, hessian.
+Each level has a score, and the predictions are the sorted scores of a row. So the order of the
+levels cannot be violated, whatever the scores are. Each docstring: domain, link, formula, hessian.
 """
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -22,13 +21,11 @@ from stagewise.losses.bound_loss import BoundLoss, LateBoundLoss
 from stagewise.losses.regression import Expectile
 from stagewise.losses.scores import Matrix, Vector
 
-__all__ = ["Expectiles", "LevelsLoss", "Quantiles", "read_levels"]
+__all__ = ["Expectiles", "LevelsBoundLoss", "LevelsLoss", "Quantiles", "read_levels"]
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
-LOG_GAP_BOUNDS = (-40.0, 20.0)
-"""The bounds of the logarithms of gaps, in standard deviations of the target; at -40 it is 0."""
-TIED_SHARE = 2.0**-10
-"""The first gap of equal quantiles, as a share of the smallest gap of others: it can grow."""
+SORTED = "sorted_levels"
+"""The name of the levels in a model."""
 
 
 def read_levels(levels: Any, name: str = "levels") -> tuple[float, ...]:
@@ -63,14 +60,13 @@ def read_levels(levels: Any, name: str = "levels") -> tuple[float, ...]:
 class LevelsLoss(Loss):
     """The base class: the mean over the levels τ_1 < … < τ_K of a loss L_τ of one level.
 
-    Domain: y any finite number. Link: with the middle level c, the one nearest to 1/2,
+    Domain: y any finite number. Link: sorting,
 
-        Q_c = F_c,    Q_k = Q_(k-1) + e^(F_k) for k > c,    Q_k = Q_(k+1) - e^(F_k) for k < c
+        Q_1 ≤ … ≤ Q_K = F_1, …, F_K in increasing order        L(y, F) = 1/K Σ_k L_τk(y, Q_k)
 
-        L(y, F) = 1/K Σ_k L_τk(y, Q_k)
-
-    A tree is fitted to the derivatives with respect to Q_1, …, Q_K, and its leaves have the values
-    of `stagewise.boosting.level_step`.
+    The sorted estimates of quantiles are never worse than the unsorted ones (Chernozhukov,
+    Fernández-Val & Galichon 2010). A tree is fitted to the derivatives of L_τk(y, F_k), and its
+    leaves have the values of `stagewise.boosting.level_step`.
 
     Parameters
     ----------
@@ -86,32 +82,12 @@ class LevelsLoss(Loss):
         self.levels = read_levels(levels)
         self.n_outputs = len(self.levels)
         self.location: int = int(np.argmin(np.abs(np.array(self.levels) - 0.5)))
-        self.prediction_names = tuple(f"{level:g}" for level in self.levels)
-        names = list(self.prediction_names)
-        for k, inner in self.outward:
-            low, high = sorted((self.levels[k], self.levels[inner]))
-            names[k] = f"log gap {low:g} to {high:g}"
-        self.output_names = tuple(names)
-
-    @property
-    def outward(self) -> tuple[tuple[int, int], ...]:
-        """The other levels from the middle outwards, each with its neighbour towards the middle."""
-        middle, n = self.location, self.n_outputs
-        above = [(k, k - 1) for k in range(middle + 1, n)]
-        below = [(k, k + 1) for k in range(middle - 1, -1, -1)]
-        return tuple(above + below)
-
-    def gaps(self, score: Matrix, output: int) -> Vector:
-        """Return the distances of a level to its neighbour, which are positive."""
-        return np.asarray(np.exp(np.clip(score[:, output], *LOG_GAP_BOUNDS)))
+        self.offset_outputs = tuple(range(self.n_outputs))
+        self.prediction_names = self.output_names = tuple(f"{level:g}" for level in self.levels)
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the predictions of all levels, in increasing order."""
-        found = np.array(score, dtype=np.float64, order="F")
-        for k, inner in self.outward:
-            gap = np.where(score[:, k] > LOG_GAP_BOUNDS[0], self.gaps(score, k), 0.0)
-            found[:, k] = found[:, inner] + (gap if k > inner else -gap)
-        return found
+        return np.asfortranarray(np.sort(np.asarray(score, dtype=np.float64), axis=1))
 
     def link(self, mean: npt.NDArray[np.float64]) -> Matrix:
         """Return the scores of predictions of all levels, which must increase."""
@@ -121,11 +97,7 @@ class LevelsLoss(Loss):
                 f"init must predict {self.n_outputs} levels, shape (n_rows, {self.n_outputs}); got "
                 f"{levels.shape}. Use a model with the same levels, or init='mean'."
             )
-        score = np.array(levels, dtype=np.float64, order="F")
-        for k, inner in self.outward:
-            gap = np.abs(levels[:, k] - levels[:, inner])
-            score[:, k] = np.log(np.maximum(gap, np.exp(LOG_GAP_BOUNDS[0])))
-        return score
+        return np.array(levels, dtype=np.float64, order="F")
 
     def row_losses(self, y: npt.NDArray[Any], level: float, predicted: Vector) -> Vector:
         """Return the loss of one level for every row."""
@@ -147,87 +119,80 @@ class LevelsLoss(Loss):
         return np.asarray(np.mean(each, axis=0))
 
     def tree_derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
-        """Return the derivatives with respect to the predictions of the levels."""
-        predicted = self.mean(score)
-        gradient, hessian = np.empty_like(predicted), np.empty_like(predicted)
+        """Return the derivatives of L_τk(y, F_k) with respect to F_k, for all levels."""
+        gradient, hessian = np.empty_like(score, order="F"), np.empty_like(score, order="F")
         for k, tau in enumerate(self.levels):
-            gradient[:, k], hessian[:, k] = self.level_derivatives(y, tau, predicted[:, k])
+            gradient[:, k], hessian[:, k] = self.level_derivatives(y, tau, score[:, k])
         return gradient, hessian
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
-        """Return ∂L/∂F by the chain rule, and Σ_k h_k (∂Q_k/∂F)² / K as a hessian."""
-        slope, curve = LevelsLoss.tree_derivatives(self, y, score)
-        gradient, hessian = np.empty_like(slope), np.empty_like(curve)
-        middle = self.location
-        for k in range(self.n_outputs):
-            reached, factor = self._reached(k), np.ones(len(score))
-            if k != middle:
-                factor = self.gaps(score, k) * (1.0 if k > middle else -1.0)
-                factor[(score[:, k] <= LOG_GAP_BOUNDS[0]) | (score[:, k] > LOG_GAP_BOUNDS[1])] = 0.0
-            total = slope[:, reached].sum(axis=1) * factor
-            gradient[:, k] = total / self.n_outputs
-            # A gap is convex in its score: where it grows by a step, |total| is a part of it.
-            bent = np.abs(total) if k != middle else 0.0
-            hessian[:, k] = (curve[:, reached].sum(axis=1) * factor**2 + bent) / self.n_outputs
-        return gradient, hessian
-
-    def _reached(self, output: int) -> list[int]:
-        """Return the levels that a score changes: the further ones; of the middle one, all."""
-        middle = self.location
-        if output == middle:
-            return list(range(self.n_outputs))
-        return list(range(output, self.n_outputs) if output > middle else range(output + 1))
+        """Return ∂L/∂F and ∂²L/∂F²: each score is the prediction of one level."""
+        rank = np.argsort(np.argsort(score, axis=1, kind="stable"), axis=1)
+        slope, curve = LevelsLoss.tree_derivatives(self, y, self.mean(score))
+        found = [np.take_along_axis(own, rank, axis=1) for own in (slope, curve)]
+        return found[0] / self.n_outputs, found[1] / self.n_outputs
 
     def best_constant(self, y: npt.NDArray[Any], weight: Vector | None) -> Vector:
-        """Return constant scores, those of all quantiles or expectiles of y.
-
-        The gap of equal ones is a small share of the smallest other gap, or, if all are equal, of
-        the mean distance of y to them. So one outlier does not change it. It is 0 if y is constant.
-        """
+        """Return constant scores: the quantiles or expectiles of y."""
         own = np.ascontiguousarray(y)
-        found = np.array([self.level_constant(own, tau, weight) for tau in self.levels])
+        return np.array([self.level_constant(own, tau, weight) for tau in self.levels])
+
+    def spread(self, y: npt.NDArray[Any], weight: Vector | None) -> float:
+        """Return the smallest positive distance of two levels of y, or its mean from the middle.
+
+        One outlier does not change it, unless all levels are equal.
+        """
+        found = self.best_constant(y, weight)
         gaps = np.diff(found)
         if (gaps > 0).any():
-            unit = gaps[gaps > 0].min()
-        else:
-            unit = np.average(np.abs(own - found[self.location]), weights=weight)
-        score, least = found.copy(), max(TIED_SHARE * unit, math.exp(LOG_GAP_BOUNDS[0]))
-        for k, inner in self.outward:
-            gap = abs(found[k] - found[inner])
-            score[k] = max(math.log(gap if gap > 0 else least), LOG_GAP_BOUNDS[0])
-        return score
+            return float(gaps[gaps > 0].min())
+        return float(np.average(np.abs(y - found[self.location]), weights=weight))
 
     def learn(self, y: npt.NDArray[Any], weight: Vector | None, score: Matrix) -> dict[str, Vector]:
-        """Return the levels: predictions depend on which one is the middle."""
-        return {"levels": np.array(self.levels)}
+        """Return the levels: offsets and point predictions depend on them."""
+        return {SORTED: np.array(self.levels)}
 
     def with_learned(self, learned: Mapping[str, Vector]) -> LevelsLoss:
         """Return the loss with the levels that a model has."""
-        return type(self)(learned["levels"].tolist()) if "levels" in learned else self
+        if "levels" in learned:
+            raise ValueError(
+                f"a model of several levels (loss={self.name!r}) of a development version, whose "
+                "scores were the logarithms of gaps; fit it again"
+            )
+        return type(self)(learned[SORTED].tolist()) if SORTED in learned else self
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return _LevelsBoundLoss(self, workers, y, weight, f"{type(self).__name__}.tree_derivatives")
+        return LevelsBoundLoss(self, workers, y, weight, f"{type(self).__name__}.tree_derivatives")
 
 
-class _LevelsBoundLoss(LateBoundLoss):
-    """The derivatives with respect to the predictions, to which trees are fitted."""
+class LevelsBoundLoss(LateBoundLoss):
+    """The derivatives to which trees are fitted, each of the score of one level.
+
+    Attributes
+    ----------
+    spread : float
+        As of `LevelsLoss.spread`, of the rows.
+    """
 
     _loss: LevelsLoss
+
+    @cached_property
+    def spread(self) -> float:
+        return self._loss.spread(self._y, self._weight)
 
     def _derivatives(self, scores: Matrix) -> Any:
         return self._loss.tree_derivatives(self._y, scores)
 
 
 class Quantiles(LevelsLoss):
-    """Several quantiles that never cross (Koenker & Bassett 1978; the gaps as in `LevelsLoss`).
+    """Several quantiles that never cross (Koenker & Bassett 1978).
 
     Domain: y any finite number. Link: that of `LevelsLoss`.
 
         L_τ(y, Q) = τ (y - Q) if y > Q, else (1 - τ) (Q - y)        ∂L_τ/∂Q = 1[y ≤ Q] - τ
 
     Hessian: 1 is used, with the derivatives over 2 √(τ (1 - τ)). The value of a leaf is the
-    τ-quantile of y - Q for the middle level, and for another one the logarithm of the quantile of
-    (y - Q_inner) / gap with the weights of the gaps.
+    τ-quantile of y - F of each level.
 
     Parameters
     ----------
@@ -263,14 +228,13 @@ class Quantiles(LevelsLoss):
 
 
 class Expectiles(LevelsLoss):
-    """Several expectiles that never cross (Newey & Powell 1987; the gaps as in `LevelsLoss`).
+    """Several expectiles that never cross (Newey & Powell 1987).
 
     Domain: y any finite number. Link: that of `LevelsLoss`.
 
         L_τ(y, E) = a (y - E)²,  a = τ if y > E, else 1 - τ        ∂L_τ/∂E = 2 a (E - y)
 
-    Hessian: exact, 2 a. The value of a leaf is the τ-expectile of y - E for the middle level, and
-    for another one the logarithm of that of (y - E_inner) / gap with the weights gap².
+    Hessian: exact, 2 a. The value of a leaf is the τ-expectile of y - F of each level.
 
     Parameters
     ----------

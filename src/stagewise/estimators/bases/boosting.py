@@ -337,14 +337,14 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
 
 
 def _check_levels(params: Mapping[str, Any], loss: LevelsLoss) -> None:
-    """Raise InvalidParameterError with monotone constraints: only the middle level keeps them."""
+    """Raise InvalidParameterError with monotone constraints, which shared trees lack."""
     constraints = params.get("monotonic_cst")
     if constraints is None or not np.any(list(_directions(constraints))):
         return
     raise InvalidParameterError(
         f"monotonic_cst is for one prediction per row; loss={loss.name!r} predicts "
-        f"{loss.n_outputs} levels, whose gaps have no constraint. Fit one model for each level, "
-        f"such as quantile={loss.levels[0]:g}, or leave monotonic_cst at None."
+        f"{loss.n_outputs} levels, whose shared trees have no constraint. Fit one model for "
+        f"each level, such as quantile={loss.levels[0]:g}, or leave monotonic_cst at None."
     )
 
 
@@ -362,7 +362,7 @@ def _check_linear_leaves(data: TrainingData, loss: Loss) -> None:
     if isinstance(loss, LevelsLoss):
         raise InvalidParameterError(
             f"leaves='linear' is for one prediction per row; loss={loss.name!r} predicts "
-            f"{loss.n_outputs} levels, whose gaps have no slopes. Set leaves='auto'."
+            f"{loss.n_outputs} levels, whose leaves have no slopes. Set leaves='auto'."
         )
     if len(data.features.categorical) == data.features.n:
         raise InvalidParameterError(
