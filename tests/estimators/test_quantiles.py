@@ -10,11 +10,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import d2_pinball_score
 
 import stagewise
 from stagewise import GradientBoostingRegressor
+from stagewise.inspection import scores
 from stagewise.losses import Expectile, Expectiles, Loss, Quantiles
-from stagewise.metrics.probabilistic import coverage, crps_of_quantiles, pinball
+from stagewise.metrics.probabilistic import coverage, crps_of_quantiles, d2_pinball, pinball
 
 LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
 SMALL = {"n_estimators": 15, "min_samples_leaf": 5}
@@ -293,6 +295,51 @@ def test_levels_may_be_a_series_or_an_array():
     for levels in (pd.Series([0.1, 0.9], index=[7, 3]), np.array([0.1, 0.9])):
         found = quantiles(quantile=levels, n_estimators=3).fit(X, y).predict(X)
         np.testing.assert_array_equal(found, expected)
+
+
+# ---- scores ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("quantile", [0.9, [0.05, 0.5, 0.95]])
+@pytest.mark.parametrize("times", [None, 3])
+def test_score_is_d2_of_the_pinball_loss(quantile, times):
+    X, y = table(300)
+    model = quantiles(quantile=quantile).fit(X, y)
+    fresh, target = table(200, seed=1)
+    weight = None if times is None else np.random.default_rng(0).integers(0, times, len(target))
+    rows = np.arange(len(target)) if weight is None else np.repeat(np.arange(len(target)), weight)
+    predicted = model.predict(fresh).reshape(len(target), -1)
+    parts = [
+        d2_pinball_score(target[rows], predicted[rows, k], alpha=tau)
+        for k, tau in enumerate(np.atleast_1d(quantile))
+    ]
+    expected = np.mean(parts)
+    assert model.score(fresh, target, sample_weight=weight) == pytest.approx(expected, abs=2e-3)
+    found = scores(model, fresh, target, sample_weight=weight)
+    assert found["d2_pinball"].value == pytest.approx(model.score(fresh, target, weight))
+    assert found["d2_pinball"].low < expected < found["d2_pinball"].high
+    loss = pinball(target, predicted, list(np.atleast_1d(quantile)), weight)
+    assert found["pinball"].value == pytest.approx(loss)
+    assert found["pinball"].baseline > loss
+
+
+def test_score_of_extreme_and_constant_targets_is_a_number():
+    X, y = table(100)
+    expected = quantiles().fit(X, y).score(X, y)
+    for unit in (2.0**900, 2.0**-900):
+        model = quantiles().fit(X, y * unit)
+        assert model.score(X, y * unit) == pytest.approx(expected)
+        assert scores(model, X, y * unit)["d2_pinball"].value == pytest.approx(expected)
+    assert quantiles().fit(X, y).score(X, np.zeros(100)) == 0.0
+    assert np.isnan(quantiles().fit(X, y).score(X[:1], y[:1]))
+
+
+def test_score_of_several_targets_is_the_mean_of_theirs():
+    X, y = table(200)
+    both = np.column_stack([y, X[:, 1]])
+    model = quantiles(quantile=0.9).fit(X, both)
+    each = [d2_pinball(both[:, k], model.predict(X)[:, [k]], [0.9]) for k in range(2)]
+    assert model.score(X, both) == pytest.approx(np.mean(each))
 
 
 # ---- constraints -------------------------------------------------------------------------------

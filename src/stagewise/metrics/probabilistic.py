@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise._native import weighted_quantile
 from stagewise.errors import InvalidParameterError
 from stagewise.exact_sums import mean_rows
 from stagewise.metrics.metric import FitFacts, Function, Metric
 
-__all__ = ["PROBABILISTIC_METRICS", "coverage", "crps_of_quantiles", "pinball"]
+__all__ = ["PROBABILISTIC_METRICS", "coverage", "crps_of_quantiles", "d2_pinball", "pinball"]
 
 Vector = npt.NDArray[np.float64]
 
@@ -39,6 +40,28 @@ def pinball(
         The weights of the rows.
     """
     return float(np.mean(_pinballs(y, predicted, levels, weight)))
+
+
+def d2_pinball(
+    y: npt.ArrayLike, predicted: npt.ArrayLike, levels: Sequence[float], weight: Any = None
+) -> float:
+    """Return D² of the pinball loss, 1 - L_τ / L_τ(τ-quantile of y), its mean over the levels.
+
+    It is 1 for quantiles without errors and 0 for those of y, as `sklearn.metrics.d2_pinball_score`
+    of each level; NaN for one row. Parameters as of `pinball`.
+    """
+    largest = max(np.abs(np.asarray(each)).max(initial=0.0) for each in (y, predicted))
+    exponent = -int(np.frexp(largest)[1])  # so that sums are finite
+    values, found = (np.ldexp(np.asarray(each, np.float64), exponent) for each in (y, predicted))
+    own = None if weight is None else np.asarray(weight, dtype=np.float64)
+    if (len(values) if own is None else np.count_nonzero(own)) < 2:
+        return float("nan")
+    constant = [weighted_quantile(values, own, tau) for tau in levels]
+    left = _pinballs(values, found, levels, own)
+    whole = _pinballs(values, np.tile(constant, (len(values), 1)), levels, own)
+    none_left = np.where(left == 0, 1.0, 0.0)  # of constant targets, as in scikit-learn
+    explained = np.divide(whole - left, whole, out=none_left, where=whole > 0)
+    return float(explained.mean())
 
 
 def crps_of_quantiles(

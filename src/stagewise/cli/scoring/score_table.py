@@ -10,13 +10,16 @@ import numpy.typing as npt
 
 from stagewise.cli.errors import InputError
 from stagewise.cli.screen import Screen
-from stagewise.estimators.bases.model_access import point_predictions, several_scores
+from stagewise.estimators.bases.model_access import point_predictions
 from stagewise.inspection import ConfusionMatrix, Predictions, QueryScores, Score, Scores
-from stagewise.inspection.quality.predictions import deviance_power, has_ordered_classes, offsets_of
+from stagewise.inspection.quality.predictions import (
+    QuantilePredictions,
+    deviance_power,
+    has_ordered_classes,
+    offsets_of,
+)
 from stagewise.inspection.quality.query_scores import is_ranker, read_ranking
 from stagewise.inspection.survival.scores import survival_scores
-from stagewise.losses import Quantiles
-from stagewise.metrics.probabilistic import pinball
 
 __all__ = ["ScoreTable"]
 
@@ -67,15 +70,13 @@ class ScoreTable:
             "deviance_power": deviance_power(estimator) if numeric else None,
             "offsets": offsets_of(estimator, features, len(y)),
             "ordered": has_ordered_classes(estimator),
+            "quantiles": QuantilePredictions.of(estimator, y_pred) if numeric else None,
         }
         try:
             points = point_predictions(estimator, y_pred) if numeric else y_pred
-            found = cls.of(Predictions.from_arrays(y, points, classes, weight, **facts))
+            return cls.of(Predictions.from_arrays(y, points, classes, weight, **facts))
         except ValueError as error:
             raise InputError(f"With {target!r} as y: {error}") from None
-        return cls(
-            (*_quantile_scores(estimator, y, y_pred, weight), *found.scores), found.per_class
-        )
 
     @classmethod
     def of_queries(
@@ -127,22 +128,3 @@ class ScoreTable:
                 for score in self.scores
             ],
         )
-
-
-def _quantile_scores(
-    estimator: Any,
-    y: npt.NDArray[Any],
-    y_pred: npt.NDArray[np.float64],
-    weight: npt.NDArray[np.float64] | None,
-) -> tuple[Score, ...]:
-    """Return the pinball loss of a model of several quantiles; the other scores are of one."""
-    loss = several_scores(estimator)
-    if not isinstance(loss, Quantiles):
-        return ()
-    own = np.ascontiguousarray(y, dtype=np.float64)
-    constant = [loss.level_constant(own, level, weight) for level in loss.levels]
-    value, baseline = (
-        pinball(own, predicted, loss.levels, weight)
-        for predicted in (y_pred, np.tile(constant, (len(own), 1)))
-    )
-    return (Score("pinball", "pinball loss", value, np.nan, np.nan, False, baseline=baseline),)

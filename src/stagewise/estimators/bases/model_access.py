@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from stagewise.data.row_offset import offset_scores
 from stagewise.elementary import portable_exp
-from stagewise.losses import Loss, MultiTargetLoss
+from stagewise.losses import Loss, MultiTargetLoss, Quantile, Quantiles
 from stagewise.training.reading.target_reader import Target
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "point_predictions",
     "predict_scores",
     "prediction_names",
+    "quantile_levels",
     "read_exposure",
     "read_row_offset",
     "read_rows",
@@ -86,6 +87,18 @@ def point_predictions(estimator: Any, predicted: Any) -> Any:
     model = getattr(estimator, "model_", None)
     loss = None if model is None or np.ndim(predicted) != 2 else several_scores(estimator)
     return predicted if loss is None else predicted[:, loss.location]
+
+
+def quantile_levels(estimator: Any) -> tuple[float, ...]:
+    """Return the levels of the quantiles that a fitted regressor predicts; empty: none."""
+    loss = several_scores(estimator) if hasattr(estimator, "model_") else None
+    if isinstance(loss, Quantiles):
+        return loss.levels
+    if getattr(getattr(estimator, "model_", None), "loss", "") != Quantile.name:
+        return ()
+    loss = fit_loss(estimator)
+    one = loss.one if isinstance(loss, MultiTargetLoss) else loss
+    return (one.quantile,) if isinstance(one, Quantile) else ()
 
 
 def prediction_names(estimator: Any) -> tuple[str, ...]:

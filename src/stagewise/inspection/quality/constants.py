@@ -82,6 +82,11 @@ class ConstantPredictions:
         median = weighted_quantiles(self.y - self._shift, weight, [0.5])[0]
         return np.asarray(self._shift + median)
 
+    def least_pinball(self, weight: Vector, level: float) -> Vector:
+        """Return the constant with the smallest pinball loss: without offsets the quantile."""
+        quantile = weighted_quantiles(self.y - self._shift, weight, [level])[0]
+        return np.asarray(self._shift + quantile)
+
     def least_deviance(self, weight: Vector, power: float) -> Vector:
         """Return the constant with the smallest deviance of a power: without offsets the mean.
 

@@ -8,7 +8,7 @@ metric is its value for the constant prediction that is best for the same rows, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -162,6 +162,29 @@ class _Explained(Metric):
         return "" if n_rows > 1 else f"{self.label} is undefined for one row"
 
 
+class _MeanExplained(Metric):
+    """The mean of shares that are explained: D² of the pinball losses of several quantiles."""
+
+    larger_is_better = True
+    ends = (float("-inf"), 1.0)
+
+    def __init__(self, parts: Sequence[_Explained]) -> None:
+        self.name, self.label = parts[0].name, parts[0].label
+        self._parts, self.passes = parts, len(parts)
+
+    def value(self, weight: Vector) -> float:
+        return float(np.mean([part.value(weight) for part in self._parts]))
+
+    def baseline(self, weight: Vector) -> float:
+        return self._parts[0].baseline(weight)
+
+    def influence(self, weight: Vector) -> Vector:
+        return np.asarray(np.mean([part.influence(weight) for part in self._parts], axis=0))
+
+    def reason(self, n_rows: int) -> str:
+        return self._parts[0].reason(n_rows)
+
+
 class _Area(Metric):
     """The area under the ROC curve; of several classes the mean of one-vs-rest areas."""
 
@@ -257,7 +280,7 @@ def metrics_of(predictions: Predictions, chosen: Any = None) -> list[Metric]:
 def _usual_metrics(predictions: Predictions) -> list[Metric]:
     """Return the metrics of a task for these predictions; those of the model's loss come first."""
     if predictions.task == "regression":
-        return [*_deviances(predictions), *_errors(predictions)]
+        return [*_deviances(predictions), *_pinballs(predictions), *_errors(predictions)]
     y, y_pred = predictions.y, predictions.y_pred
 
     def constant(name: str) -> Constant:
@@ -296,11 +319,45 @@ def _of_ordered(predictions: Predictions) -> list[Metric]:
     ]
 
 
+def _unit(*values: Vector) -> float:
+    """Return a power of two near the largest number, so that sums of squares are finite."""
+    largest = max(float(np.max(np.abs(each), initial=0.0)) for each in values)
+    return 2.0 ** float(np.frexp(largest)[1] - 1) if 0 < largest < np.inf else 1.0
+
+
+def _pinballs(predictions: Predictions) -> list[Metric]:
+    """Return the pinball loss and its D², if the model predicts quantiles."""
+    quantiles = predictions.quantiles
+    if quantiles is None:
+        return []
+    unit = _unit(predictions.y, quantiles.values)
+    y, constant = predictions.y / unit, predictions.constant.scaled(unit)
+
+    def loss(predicted: Vector, level: float) -> Vector:
+        residual = y - predicted
+        return np.asarray(np.maximum(level * residual, (level - 1.0) * residual))
+
+    def of_constant(level: float) -> Constant:
+        return lambda weight: loss(constant.least_pinball(weight, level), level)
+
+    columns = (quantiles.values / unit).T
+    losses = [loss(own, level) for own, level in zip(columns, quantiles.levels, strict=True)]
+    constants = [of_constant(level) for level in quantiles.levels]
+
+    def mean(weight: Vector) -> Vector:
+        return np.asarray(np.mean([own(weight) for own in constants], axis=0))
+
+    pairs = zip(losses, constants, strict=True)
+    return [
+        _Mean("pinball", "pinball loss", np.mean(losses, axis=0), mean, unit),
+        _MeanExplained([_Explained("d2_pinball", "D²", *pair) for pair in pairs]),
+    ]
+
+
 def _errors(predictions: Predictions) -> list[Metric]:
     """Return the metrics of any regression."""
     # Squares must not overflow or vanish: values are divided by a power of two near the largest.
-    largest = float(np.max(np.abs([predictions.y, predictions.y_pred]), initial=0.0))
-    unit = 2.0 ** float(np.frexp(largest)[1] - 1) if 0 < largest < np.inf else 1.0
+    unit = _unit(predictions.y, predictions.y_pred)
     y, y_pred = predictions.y / unit, predictions.y_pred / unit
     squared = REGRESSION_ROW_LOSSES["squared_error"](y, y_pred)
     absolute = REGRESSION_ROW_LOSSES["absolute_error"](y, y_pred)

@@ -19,6 +19,7 @@ from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.model_access import (
     fit_loss,
     point_predictions,
+    quantile_levels,
     read_row_offset,
 )
 from stagewise.inspection.quality.constants import ConstantPredictions, OffsetRows
@@ -28,6 +29,7 @@ from stagewise.validation.parameters import nearest_name
 
 __all__ = [
     "Predictions",
+    "QuantilePredictions",
     "deviance_power",
     "has_ordered_classes",
     "known_codes",
@@ -36,6 +38,33 @@ __all__ = [
 
 Vector = npt.NDArray[np.float64]
 MOST_SHOWN = 8
+
+
+@dataclass(frozen=True, eq=False)
+class QuantilePredictions:
+    """Predicted quantiles of rows.
+
+    Attributes
+    ----------
+    levels : tuple of float
+        The levels.
+    values : float64 array of shape (n_rows, n_levels)
+        The quantiles.
+    """
+
+    levels: tuple[float, ...]
+    values: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(cls, estimator: Any, predicted: npt.NDArray[np.float64]) -> QuantilePredictions | None:
+        """Return the predictions of an estimator if they are quantiles of one target."""
+        levels = quantile_levels(estimator)
+        values = np.asarray(predicted, dtype=np.float64).reshape(len(predicted), -1)
+        return cls(levels, values) if levels and values.shape[1] == len(levels) else None
+
+    def __getitem__(self, rows: Any) -> QuantilePredictions:
+        """Return the quantiles of some of the rows."""
+        return replace(self, values=self.values[rows])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,6 +90,8 @@ class Predictions(Displayed):
         The offsets of the rows, to which the best constant is added; None: they have none.
     ordered : bool
         Whether the classes have an order.
+    quantiles : QuantilePredictions or None
+        The predicted quantiles, of which `y_pred` is the middle one; None: y_pred is no quantile.
     """
 
     task: Literal["regression", "classification", "ranking"]
@@ -71,6 +102,7 @@ class Predictions(Displayed):
     deviance_power: float | None = None
     offsets: OffsetRows | None = None
     ordered: bool = False
+    quantiles: QuantilePredictions | None = None
 
     def _summary(self) -> Summary:
         facts: dict[str, Any] = {"rows": len(self.y), "sum of weights": float(self.weight.sum())}
@@ -138,9 +170,11 @@ class Predictions(Displayed):
                     f"This {name} has {len(y_pred)} targets, and the quality is that of one. Pass "
                     "the predictions of one target: Predictions.from_arrays(y, y_pred, classes)."
                 )
-            classes, power = estimator.classes_, None
+            classes, power, quantiles = estimator.classes_, None, None
         else:
-            y_pred = point_predictions(estimator, estimator.predict(X, **given))
+            predicted = estimator.predict(X, **given)
+            quantiles = QuantilePredictions.of(estimator, predicted)
+            y_pred = point_predictions(estimator, predicted)
             classes, power = None, deviance_power(estimator)
         return cls.from_arrays(
             *(y, y_pred, classes, sample_weight),
@@ -148,6 +182,7 @@ class Predictions(Displayed):
             deviance_power=power,
             offsets=offsets_of(estimator, X, len(y_pred), offset, exposure),
             ordered=has_ordered_classes(estimator),
+            quantiles=quantiles,
         )
 
     @classmethod
@@ -162,6 +197,7 @@ class Predictions(Displayed):
         deviance_power: float | None = None,
         offsets: OffsetRows | None = None,
         ordered: bool = False,
+        quantiles: QuantilePredictions | None = None,
     ) -> Predictions:
         """Use predictions that already exist, such as `oob_prediction_`.
 
@@ -183,6 +219,8 @@ class Predictions(Displayed):
             As of `Predictions`.
         ordered : bool
             Whether the classes have an order.
+        quantiles : QuantilePredictions or None
+            As of `Predictions`, for a regression.
         """
         predicted = np.asarray(y_pred, dtype=np.float64)
         n_rows = len(predicted)
@@ -208,7 +246,10 @@ class Predictions(Displayed):
             )
         predicted = predicted.reshape(n_rows)
         known = read_target(y, n_rows, caller=caller)
-        return cls("regression", known, predicted, None, weight, deviance_power, offsets)
+        return cls(
+            *("regression", known, predicted, None, weight, deviance_power, offsets),
+            quantiles=quantiles,
+        )
 
     @property
     def constant(self) -> ConstantPredictions:
@@ -227,7 +268,9 @@ class Predictions(Displayed):
             return self
         offsets = None if self.offsets is None else self.offsets[kept]
         y, y_pred, weight = self.y[kept], self.y_pred[kept], self.weight[kept]
-        return replace(self, y=y, y_pred=y_pred, weight=weight, offsets=offsets)
+        quantiles = None if self.quantiles is None else self.quantiles[kept]
+        own = {"y": y, "y_pred": y_pred, "weight": weight}
+        return replace(self, **own, offsets=offsets, quantiles=quantiles)
 
     def require(self, task: str, caller: str) -> None:
         """Raise if the predictions are for the other task."""

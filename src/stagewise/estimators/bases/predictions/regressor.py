@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise.data import check_weight, read_targets
 from stagewise.errors import InvalidParameterError
+from stagewise.estimators.bases.model_access import quantile_levels
 from stagewise.estimators.bases.predictions.dataset_predictions import predicts_datasets
 from stagewise.estimators.bases.predictions.r_squared import ScoredByR2, score_of_predictions
 from stagewise.losses import (
@@ -22,6 +24,7 @@ from stagewise.losses import (
 )
 from stagewise.losses.registration import LOSS_FORMS, custom_loss
 from stagewise.losses.scores import squeeze_outputs
+from stagewise.metrics.probabilistic import d2_pinball
 from stagewise.model.model import Model
 from stagewise.training.reading.target_reader import NumberReader, TargetReader
 from stagewise.validation.messages import short_repr
@@ -107,7 +110,10 @@ class RegressorPredictions(ScoredByR2):
         offset: Any = None,
         exposure: Any = None,
     ) -> float:
-        """Return R² of the predictions of X; of several levels, that of the middle one.
+        """Return R² of the predictions of X, or of quantiles D² of the pinball loss.
+
+        D² is 1 - L / L(quantile of y), the mean over several quantiles and targets; of expectiles
+        it is R² of the middle one.
 
         Parameters
         ----------
@@ -124,10 +130,31 @@ class RegressorPredictions(ScoredByR2):
         given = {"offset": offset, "exposure": exposure}
         named = {name: value for name, value in given.items() if value is not None}
         predicted = self.predict(X, **named)
+        levels = quantile_levels(self)
+        if levels:
+            return self._score_of_quantiles(predicted, y, levels, sample_weight)
         location = self._prediction_loss(self._fitted()).location
         if location is not None and predicted.ndim == 2:
             predicted = predicted[:, location]  # the middle of several levels
         return score_of_predictions(predicted, y, sample_weight)
+
+    def _score_of_quantiles(
+        self, predicted: Vector, y: Any, levels: tuple[float, ...], sample_weight: Any
+    ) -> float:
+        """Return D² of the pinball loss: of several levels of one target, or of each target."""
+        known = read_targets(y, len(predicted), caller=type(self).__name__)
+        weight = check_weight(sample_weight, len(predicted))
+        if len(levels) > 1:
+            return d2_pinball(known.reshape(-1), predicted, levels, weight)
+        columns = [own.reshape(len(predicted), -1).T for own in (known, predicted)]
+        return float(
+            np.mean(
+                [
+                    d2_pinball(a, b[:, np.newaxis], levels, weight)
+                    for a, b in zip(*columns, strict=True)
+                ]
+            )
+        )
 
     def _predict_scores(self, model: Model, score: Vector) -> Vector:
         loss = self._prediction_loss(model)
