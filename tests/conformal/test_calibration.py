@@ -96,6 +96,36 @@ def test_isotonic_is_that_of_scikit_learn() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shifts", [False, True])
+def test_a_class_without_a_row_has_sensible_probabilities(kind: str, *, shifts: bool) -> None:
+    log_proba, codes = probabilities(500, 3, 5)
+    some = codes != 1
+    found = MAPS[kind].fit(log_proba[some], codes[some], None, shifts=shifts).apply(log_proba)
+    assert found[:, 1].min() > 1e-9
+    assert found[:, 1].mean() < (0.4 if kind == "temperature" and not shifts else 0.02)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    others = mean_log_loss(found[some][:, [0, 2]], codes[some] // 2)
+    before = log_proba[some][:, [0, 2]]
+    assert others < mean_log_loss(np.exp(before), codes[some] // 2)
+
+
+@pytest.mark.parametrize("kind", ["auto", *KINDS])
+def test_rows_without_a_class_are_named(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    code = (X[:, 0] + rng.normal(size=400) > 0).astype(int) + (X[:, 1] > 1.0)
+    y = np.array(["low", "mid", "top"])[code]
+    model = GradientBoostingClassifier(n_estimators=10).fit(X[:200], y[:200])
+    two = np.flatnonzero(y[200:] != "top") + 200
+    with pytest.warns(UserWarning, match=r"none of the classes \['top'\].*stratified"):
+        model.calibrate(X[two], y[two], calibration=kind)
+    assert model.predict_proba(X).min() > 1e-9
+    one = np.flatnonzero(y[200:] == "mid") + 200
+    with pytest.raises(InvalidParameterError, match="all of the class 'mid'; none is of"):
+        model.calibrate(X[one], y[one], calibration=kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("k", [2, 3])
 def test_a_weight_is_a_number_of_rows(kind: str, k: int) -> None:
     log_proba, codes = probabilities(300, k, 4)

@@ -2,6 +2,7 @@
 
 Every map is a function of the logarithms of the probabilities, fitted by maximum likelihood (or by
 least squares, "isotonic") to rows that the model was not trained on. A model keeps it as numbers.
+By a map with numbers for each class, a class without a row gets about 1 / (n + 2) of n rows.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, softmax
+from scipy.special import expit, logsumexp, softmax
 from sklearn.isotonic import IsotonicRegression
 
 from stagewise.calibration.likelihood import fit_logistic, fit_temperature, mean_log_loss
@@ -104,8 +105,22 @@ class TemperatureMap(CalibrationMap):
 
     @classmethod
     def fit(cls, log_proba: Matrix, codes: Codes, weight: Vector | None, *, shifts: bool) -> Self:
-        inverse, bias = fit_temperature(log_proba, codes, weight, biased=shifts)
-        return cls(float(np.clip(inverse, LEAST_INVERSE, LARGEST_INVERSE)), bias)
+        known = np.bincount(codes, minlength=log_proba.shape[1]) > 0
+        place = np.cumsum(known) - 1
+        own = log_proba[:, known] if shifts else log_proba
+        found, of_known = fit_temperature(
+            own, place[codes] if shifts else codes, weight, biased=shifts
+        )
+        inverse = float(np.clip(found, LEAST_INVERSE, LARGEST_INVERSE))
+        if not shifts:
+            return cls(inverse, of_known)
+        bias = np.zeros(len(known))
+        bias[known] = of_known
+        rest = logsumexp(inverse * own + of_known, axis=1)
+        least = np.log(_least(codes, weight))
+        for k in np.flatnonzero(~known):
+            bias[k] = least - logsumexp(inverse * log_proba[:, k] - rest) + np.log(len(codes))
+        return cls(inverse, bias)
 
     def apply(self, log_proba: Matrix) -> Matrix:
         return np.asarray(softmax(self.inverse * log_proba + self.bias, axis=1))
@@ -135,8 +150,13 @@ class BetaMap(CalibrationMap):
 
     @classmethod
     def fit(cls, log_proba: Matrix, codes: Codes, weight: Vector | None, *, shifts: bool) -> Self:
+        known = np.bincount(codes, minlength=log_proba.shape[1]) > 0
+        least = _least(codes, weight)
+        absent = np.array([0.0, 0.0, np.log(least / (1.0 - least))])
         found = [
             _fit_beta(*_one_against_others(log_proba, k), (codes == k).astype(np.intp), weight)
+            if known[k]
+            else absent
             for k in _calibrated_classes(log_proba.shape[1])
         ]
         return cls(np.array(found))
@@ -200,8 +220,7 @@ class IsotonicMap(CalibrationMap):
 
     @classmethod
     def fit(cls, log_proba: Matrix, codes: Codes, weight: Vector | None, *, shifts: bool) -> Self:
-        n = float(len(codes)) if weight is None else float(weight.sum())
-        least = 1.0 / (n + 2.0)
+        least = _least(codes, weight)
         x, y = [], []
         for k in _calibrated_classes(log_proba.shape[1]):
             fit = IsotonicRegression(out_of_bounds="clip")
@@ -252,6 +271,11 @@ MAPS: Mapping[str, type[CalibrationMap]] = MappingProxyType(
 def _calibrated_classes(n_classes: int) -> range:
     """Return the classes that have a map of their own: of two, the second one."""
     return range(1, 2) if n_classes == 2 else range(n_classes)
+
+
+def _least(codes: Codes, weight: Vector | None) -> float:
+    """Return 1 / (n + 2), the share of a class without a row (Laplace's rule of succession)."""
+    return 1.0 / ((len(codes) if weight is None else float(weight.sum())) + 2.0)
 
 
 def _one_against_others(log_proba: Matrix, k: int) -> tuple[Vector, Vector]:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from stagewise.calibration.likelihood import mean_log_loss
 from stagewise.calibration.maps import MAPS, CalibrationMap, choose_map
-from stagewise.errors import ModelFormatError
+from stagewise.errors import InvalidParameterError, ModelFormatError
 from stagewise.estimators.bases.predictions.unseen_rows import (
     FinishedFit,
     UnseenRows,
@@ -18,6 +18,7 @@ from stagewise.estimators.bases.predictions.unseen_rows import (
 )
 from stagewise.model.model import Model
 from stagewise.validation.arguments import check_argument
+from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.rules import OneOf
 
 __all__ = ["CalibratedModel", "calibrated", "is_calibrated"]
@@ -94,6 +95,7 @@ class CalibratedModel:
 
     def _calibrate_by(self, kind: str, rows: UnseenRows) -> dict[str, Any]:
         """Fit the calibration map to rows; return facts."""
+        self._check_classes(rows)
         self._set_learned(PREFIX, {})
         model, codes = self.model_, rows.y.astype(np.intp)
         floor = 0.5 / max(1, model.ensemble.n_rounds) if self._is_average else SMALLEST
@@ -115,6 +117,25 @@ class CalibratedModel:
             "log_loss_before": mean_log_loss(*own),
             "log_loss_after": after,
         }
+
+    def _check_classes(self, rows: UnseenRows) -> None:
+        """Raise ValueError if rows have one class only, and warn of classes without a row."""
+        classes = self.model_.classes
+        assert classes is not None
+        known = np.bincount(rows.y.astype(np.intp), minlength=len(classes)) > 0
+        absent = short_repr(classes[~known].tolist())
+        if known.sum() < 2:
+            raise InvalidParameterError(
+                f"calibration needs rows of at least two classes, but its {len(rows.y)} rows are "
+                f"all of the class {short_repr(classes[known].tolist()[0])}; none is of {absent}. "
+                "Pass more rows, or leave calibration out."
+            )
+        if not known.all():
+            warn_caller(
+                f"The {len(rows.y)} rows of the calibration have none of the classes {absent}, so "
+                "nothing is known about their probabilities. Pass rows of all classes, such as a "
+                "stratified sample, or use calibration='temperature'."
+            )
 
     def calibrate(
         self,
