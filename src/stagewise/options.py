@@ -7,7 +7,8 @@ so a search may set `sampling__top`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import numbers
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -283,6 +284,20 @@ class OrderedTargetEncoding(Option):
         self.n_orderings = n_orderings
 
 
+def _group_feature(value: Any) -> Any:
+    """Return a feature by name or number, or None; otherwise raise ValueError with a remedy."""
+    try:
+        return column_name(value)
+    except ValueError as error:
+        if isinstance(value, (list, tuple)):
+            remedy = "for combinations of features, add a column with them to X"
+        elif hasattr(value, "shape"):
+            remedy = "add the groups of rows to X as a column; fit(groups=…) keeps rows in one fold"
+        else:
+            raise
+        raise ValueError(f"{error} ({remedy})") from None
+
+
 class Conformal(Option):
     """How a fit keeps conformity scores, for `predict_interval` and `predict_set`.
 
@@ -330,7 +345,7 @@ class Conformal(Option):
             "method": OneOf(("split", "cv", "cv+", "oob")),
             "score": OneOf(("auto", "absolute", "pearson", "quantile", "lac", "aps", "raps")),
             "fraction": _share,
-            "groups": column_name,
+            "groups": _group_feature,
             "per_class": flag,
             "randomized": flag,
             "penalty": Number(0.0),
@@ -380,12 +395,15 @@ class OptionRule:
         The classes of options.
     other : Rule or None
         The rule of all other values.
+    hint : callable or None
+        Returns a remedy for a value that is not allowed, or an empty string.
     """
 
     words: tuple[Any, ...]
     options: Mapping[str, Option]
     kinds: tuple[type[Option], ...]
     other: Rule | None = None
+    hint: Callable[[Any], str] | None = None
 
     def __call__(self, value: Any) -> Any:
         """Return a word or a checked option, or raise ValueError(what is allowed)."""
@@ -398,7 +416,8 @@ class OptionRule:
         allowed = ", ".join(map(repr, (*self.words, *self.options)))
         kinds = " or ".join(f"a stagewise.{kind.__name__}" for kind in self.kinds)
         if self.other is None:
-            raise ValueError(f"one of {allowed}, or {kinds}")
+            remedy = "" if self.hint is None else self.hint(value)
+            raise ValueError(f"one of {allowed}, or {kinds}{f' ({remedy})' if remedy else ''}")
         try:
             return self.other(value)
         except ValueError as error:
@@ -412,7 +431,16 @@ class OptionRule:
 def conformal_rule(*methods: str) -> OptionRule:
     """Return the rule of `conformal` for an estimator that has some of the methods."""
     words = {method: Conformal(method=method) for method in methods}
-    return OptionRule((None,), words, (Conformal,))
+    return OptionRule((None,), words, (Conformal,), hint=_conformal_hint)
+
+
+def _conformal_hint(value: Any) -> str:
+    """Return what sets a number that was passed as `conformal`; empty: nothing."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return ""
+    if 0 < value < 1:
+        return f"coverage={value:g} is an argument of predict_interval and predict_set"
+    return f"early_stopping={value:g} sets the number of folds, besides conformal='cv'"
 
 
 def _features_of_node(value: Any) -> FeatureSampling:

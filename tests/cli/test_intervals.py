@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -28,6 +29,19 @@ def test_intervals_of_a_regression_are_columns(run, folder):
     assert (lower < prediction).all()
     np.testing.assert_allclose(prediction - lower, upper - prediction)
     assert stagewise.load(folder / "price_c.stgw").conformal == "cv"
+
+
+def test_the_next_command_predicts_intervals(run):
+    ignored = ["--ignore", "kind", "flag", "weight", "--model", "next.stgw"]
+    code, _, err = run(
+        "train", "train.csv", "--target", "price", "--conformal", "cv", *ignored, *FAST
+    )
+    assert code == 0, err
+    words = shlex.split(err.splitlines()[-1].removeprefix("Next: stagewise "))
+    assert words[0] == "predict"
+    code, out, err = run(*words)
+    assert code == 0, err
+    assert '"lower","upper"' in out.splitlines()[0]
 
 
 def test_sets_of_classes_are_columns(run):

@@ -342,6 +342,39 @@ def test_impossible_parameters_are_refused(model: Any, message: str) -> None:
         clone(model).fit(X, y)
 
 
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"groups": 3}, r"groups=3 .* 0 to 2\. Pass .* not how many there are"),
+        ({"groups": "zone"}, r"'zone' .*The features are \['a', 'b', 'c'\]"),
+        ({"groups": ["a", "b"]}, r"got \['a', 'b'\]|for combinations of features"),
+        ({"groups": np.arange(120)}, r"add the groups of rows to X as a column"),
+        ({"groups": 1.5}, "got 1.5"),
+    ],
+)
+def test_bad_groups_have_a_remedy(value: Any, message: str) -> None:
+    X, y = draw(120, 20)
+    frame = pd.DataFrame(X, columns=list("abc"))
+    with pytest.raises(InvalidParameterError, match=message):
+        GradientBoostingRegressor(conformal=Conformal(**value), **BOOSTING).fit(frame, y)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"), [(0.9, "coverage=0.9 is an argument"), (5, "early_stopping=5 sets")]
+)
+def test_a_number_is_no_method(value: Any, message: str) -> None:
+    X, y = draw(120, 20)
+    with pytest.raises(InvalidParameterError, match=message):
+        GradientBoostingRegressor(conformal=value, **BOOSTING).fit(X, y)
+
+
+def test_groups_without_enough_rows_are_a_warning() -> None:
+    X, y = draw(120, 20)
+    model = GradientBoostingRegressor(conformal=Conformal(groups=0), **BOOSTING)
+    with pytest.warns(UserWarning, match="groups=0 .* 120 values, and none has the 9 rows"):
+        model.fit(X, y)
+
+
 def test_rows_that_replace_the_folds_are_refused() -> None:
     X, y = draw(120, 27)
     for rounds in ("auto", 20):

@@ -474,6 +474,9 @@ def _scores_remedy(args: argparse.Namespace) -> str:
 
 def _next_command(model: str, args: argparse.Namespace) -> str:
     """Return the suggested next command, with the files of this one."""
+    if args.conformal is not None:
+        table = args.valid or args.data[0]
+        return f"Next: {shlex.join(['stagewise', 'predict', model, table, '--interval', '0.9'])}"
     if args.valid is not None and not _is_dataset(args):
         command = "report" if args.method in WITH_REPORT else "evaluate"
         return f"Next: {shlex.join(['stagewise', command, model, args.valid])}"

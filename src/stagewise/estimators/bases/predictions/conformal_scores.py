@@ -23,6 +23,7 @@ from stagewise.estimators.bases.predictions.unseen_rows import UnseenRows
 from stagewise.losses import Loss
 from stagewise.options import Conformal
 from stagewise.training.reading.training_data import FitArguments
+from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
 __all__ = [
@@ -130,11 +131,14 @@ def check_folds(params: Mapping[str, Any], arguments: FitArguments) -> None:
     method = "" if option is None else option.method
     passed = arguments.deciding_set is not None and stopping is not False
     if method in ("cv", "cv+") and (stopping is True or passed):
-        rows = "early_stopping=True holds one part of the rows out"
-        other = "X_val or eval_set stops the fit, so there are no folds"
+        reason, remedy = (
+            ("early_stopping=True holds one part of the rows out", "Set early_stopping='cv'")
+            if stopping is True
+            else ("X_val or eval_set stops the fit, so there are no folds", "Leave them out")
+        )
         raise InvalidParameterError(
-            f"conformal={method!r} needs folds, but {rows if stopping is True else other}. Set "
-            "early_stopping='cv' and pass no such rows, or use conformal='split'."
+            f"conformal={method!r} needs folds, but {reason}. {remedy} (a number of folds is "
+            "early_stopping=5), or use conformal='split'."
         )
     none = params["n_estimators"] != "auto" and str(stopping) in ("auto", "False")
     if params.get("calibration") is not None and none and not (passed or method):
@@ -152,7 +156,7 @@ def group_column(features: Any, groups: Any) -> int:
     names = features.names
     if isinstance(groups, str):
         if names is None or groups not in names:
-            known = "" if names is None else nearest_name(groups, names)
+            known = " X has no column names." if names is None else _features_like(groups, names)
             raise InvalidParameterError(
                 f"groups={groups!r} of conformal is not a feature of the model.{known} Add the "
                 "column to X, or pass the number of a column."
@@ -161,9 +165,15 @@ def group_column(features: Any, groups: Any) -> int:
     if groups >= features.n:
         raise InvalidParameterError(
             f"groups={groups} of conformal is not a feature: X has {features.n} columns, numbered "
-            "from 0."
+            f"from 0 to {features.n - 1}. Pass one of these numbers or a name: groups is a feature "
+            "whose values are the groups, not how many there are."
         )
     return int(groups)
+
+
+def _features_like(name: str, names: Any) -> str:
+    """Return a sentence with the most similar feature, or with the first ones."""
+    return nearest_name(name, names) or f" The features are {short_repr(list(names))}."
 
 
 def group_keys(estimator: Any, X: Any, column: int) -> Vector | None:

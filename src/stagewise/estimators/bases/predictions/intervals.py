@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 
 from stagewise.conformal.conformity import Conformity
 from stagewise.conformal.intervals import Centres, intervals, nearest_levels
+from stagewise.conformal.ranks import least_rows
 from stagewise.errors import InvalidParameterError, ModelFormatError
 from stagewise.estimators.bases.predictions.conformal_scores import (
     check_conformal,
@@ -35,7 +36,7 @@ from stagewise.options import Conformal, conformal_rule
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.stored.needs_memory import NeedsRowsInMemoryError
 from stagewise.validation.arguments import check_argument
-from stagewise.validation.messages import short_repr
+from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.rules import Number
 
 __all__ = ["COVERAGE", "ConformalModel", "IntervalPredictions"]
@@ -174,6 +175,7 @@ class ConformalModel:
         keys = group_keys(self, fit.arguments.feature_table, column)
         group = None if keys is None else keys[rows.rows]
         conformity = self._conformity_of(option, rows, group, column)
+        _warn_of_small_groups(conformity, option)
         self._set_learned(PREFIX, conformity.learned())
         if option.method == "cv+":
             self.model_ = replace(self.model_, fold_ensembles=fit.result.fold_ensembles)
@@ -238,9 +240,24 @@ class ConformalModel:
         column = group_column(model.features, option.groups)
         keys = group_keys(self, X, column)
         group = None if keys is None else keys[present]
-        self._set_learned(PREFIX, self._conformity_of(option, rows, group, column).learned())
+        conformity = self._conformity_of(option, rows, group, column)
+        _warn_of_small_groups(conformity, option)
+        self._set_learned(PREFIX, conformity.learned())
         self.model_ = replace(self.model_, fold_ensembles=())
         return self
+
+
+def _warn_of_small_groups(conformity: Conformity, option: Conformal) -> None:
+    """Warn if no group of a feature has the rows that a threshold of its own needs."""
+    if option.groups is None or not conformity.groups:
+        return
+    largest, needed = max(part.total for part in conformity.groups.values()), least_rows(0.9)
+    if largest < needed:
+        warn_caller(
+            f"groups={option.groups!r} of conformal has {len(conformity.groups):,} values, and "
+            f"none has the {needed} rows that a coverage of 0.9 needs, so all rows have one "
+            "threshold. Use a feature with fewer values, such as numbers in classes."
+        )
 
 
 def _disjoint(rows: UnseenRows, seed: int) -> tuple[UnseenRows, UnseenRows]:
