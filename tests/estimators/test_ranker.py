@@ -22,6 +22,7 @@ from stagewise import (
     load,
     ranking_target,
 )
+from stagewise._native import Workers
 from stagewise.inspection import permutation_importance, query_scores, scores, shap_values
 from stagewise.losses import RANKING_LOSSES, LambdaNdcg
 from stagewise.metrics import find_metrics
@@ -43,6 +44,43 @@ def queries(n_queries: int = 60, seed: int = 0, features: int = 4) -> Any:
 
 def ranker(**params: Any) -> GradientBoostingRanker:
     return GradientBoostingRanker(**{"n_estimators": 15, "learning_rate": 0.3, **params})
+
+
+# ---- gains -------------------------------------------------------------------------------------
+
+
+@LOSSES
+@pytest.mark.parametrize("unit", [2.0**166, 2.0**-166, 2.0**990])
+def test_only_ratios_of_extreme_gains_matter(loss: str, unit: float) -> None:
+    X, y, qid = queries()
+    usual, extreme = (
+        ranker(loss=loss, gains=[own * g for g in (0, 1, 3, 7)]).fit(X, y, qid=qid)
+        for own in (1.0, unit)
+    )
+    found, expected = extreme.predict(X), usual.predict(X)
+    if loss in ("ndcg", "map", "softmax"):
+        np.testing.assert_array_equal(found, expected)
+    assert np.corrcoef(found, expected)[0, 1] > 0.9
+    assert np.isfinite(extreme.train_loss_).all()
+    assert extreme.score(X, y, qid=qid) == pytest.approx(usual.score(X, y, qid=qid), abs=0.05)
+
+
+def test_queries_with_gains_of_any_size_count_alike() -> None:
+    X, y, qid = queries()
+    gain = np.array([0.0, 1.0, 3.0, 7.0])[y.astype(int)]
+    unit = np.where(qid % 2 == 0, 2.0**60, 2.0**-200)
+    losses = [LambdaNdcg().query_loss(_target(gain * own, qid)) for own in (1.0, unit)]
+    score = X[:, 0] + 0.1 * X[:, 1]
+    found = [np.empty((2, len(gain))) for _ in losses]
+    for loss, (gradient, hessian) in zip(losses, found, strict=True):
+        loss.evaluate(Workers(1), score, gradient, hessian, np.zeros(loss.n_queries))
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+def _target(gain: Any, qid: Any) -> Any:
+    target = np.empty(len(gain), dtype=[("gain", np.float64), ("query", np.int64)])
+    target["gain"], target["query"] = gain, qid
+    return target
 
 
 # ---- fits --------------------------------------------------------------------------------------

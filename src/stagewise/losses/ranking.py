@@ -36,6 +36,11 @@ __all__ = [
 ]
 
 POSITION = "position"
+LARGEST_EXPONENT = 30
+"""Gains up to 2^±30 are used as they are by losses that depend on their size."""
+USUAL_EXPONENT = 4
+"""Larger or smaller ones are divided so that the largest is nearly 2^4, that of five grades."""
+LEAST_GAIN = 2.0**-100
 
 
 class RankingLoss(Loss):
@@ -53,15 +58,24 @@ class RankingLoss(Loss):
 
     def query_loss(self, y: npt.NDArray[Any]) -> QueryLoss:
         """Return the native loss of rows."""
-        codes = np.unique(y["query"], return_inverse=True)[1].astype(np.int32)
+        codes = np.unique(y["query"], return_inverse=True)[1].astype(np.int32).reshape(-1)
         return QueryLoss(
-            np.ascontiguousarray(y["gain"]),
-            codes.reshape(-1),
+            np.ascontiguousarray(self._scaled_gains(y["gain"], codes)),
+            codes,
             self.metric,
             sigmoid=self.sigmoid,
             truncation=self.truncation or 0,
             normalise=self.normalize,
         )
+
+    def _scaled_gains(self, gain: Vector, codes: npt.NDArray[np.int32]) -> Vector:
+        """Return gains as the core has them, in float32: divided by a power of two.
+
+        Only ratios of the gains of a query matter, so each query has a largest gain near 1.
+        """
+        largest = np.zeros(int(codes.max(initial=-1)) + 1)
+        np.maximum.at(largest, codes, gain)
+        return np.asarray(np.ldexp(gain, -np.frexp(largest)[1][codes]))
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
         """Return the loss of the query of every row, with a factor.
@@ -161,6 +175,15 @@ class _PairLoss(RankingLoss):
         self.position_regularization = _check_regularization(position_regularization)
 
 
+def _common_unit(gain: Vector) -> Vector:
+    """Return gains divided by a power of two, if float32 could not add them up as they are.
+
+    The losses of pairs and of gains with random numbers depend on the size of ordinary gains.
+    """
+    exponent = int(np.frexp(gain.max(initial=0.0))[1])
+    return gain if abs(exponent) <= LARGEST_EXPONENT else np.ldexp(gain, USUAL_EXPONENT - exponent)
+
+
 def _check_regularization(value: float) -> float:
     if not (math.isfinite(value) and value >= 0):
         raise ValueError(f"position_regularization must be a number of at least 0; got {value}.")
@@ -213,6 +236,10 @@ class LambdaMap(_PairLoss):
     name = "map"
     metric = "map"
 
+    def _scaled_gains(self, gain: Vector, codes: npt.NDArray[np.int32]) -> Vector:
+        scaled = super()._scaled_gains(gain, codes)
+        return np.where(gain > 0, np.maximum(scaled, LEAST_GAIN), 0.0)  # still relevant in float32
+
 
 class PairwiseLogistic(_PairLoss):
     """RankNet: the logistic loss of the pairs of a query (Burges et al. 2005).
@@ -234,6 +261,9 @@ class PairwiseLogistic(_PairLoss):
 
     name = "pairwise"
     metric = "pairs"
+
+    def _scaled_gains(self, gain: Vector, codes: npt.NDArray[np.int32]) -> Vector:
+        return _common_unit(gain)
 
     def __init__(
         self,
@@ -292,6 +322,9 @@ class XeNdcg(_ListLoss):
 
     name = "xendcg"
     metric = "xendcg"
+
+    def _scaled_gains(self, gain: Vector, codes: npt.NDArray[np.int32]) -> Vector:
+        return _common_unit(gain)
 
 
 RANKING_LOSSES: Mapping[str, type[RankingLoss]] = MappingProxyType(
