@@ -385,6 +385,21 @@ def test_rows_that_replace_the_folds_are_refused() -> None:
     assert model.predict_interval(X).shape == (120, 2)
 
 
+def test_cross_intervals_have_no_target_encodings() -> None:
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 40, size=400)
+    frame = pd.DataFrame({"a": rng.normal(size=400), "many": pd.Categorical(codes.astype(str))})
+    y = rng.normal(size=40)[codes] * 3.0 + rng.normal(size=400)
+    found = [
+        GradientBoostingRegressor(conformal="cv+", category_encoding=encoding, **BOOSTING)
+        .fit(frame[:300], y[:300])
+        .predict_interval(frame[300:])
+        for encoding in ("auto", "sets")
+    ]
+    np.testing.assert_array_equal(found[0], found[1])
+    assert ((found[0][:, 0] <= y[300:]) & (y[300:] <= found[0][:, 1])).mean() > 0.8
+
+
 def test_leave_one_out_is_the_jackknife_plus() -> None:
     X, y = draw(40, 28)
     model = GradientBoostingRegressor(
