@@ -438,7 +438,7 @@ def _conformal_hint(value: Any) -> str:
     """Return what sets a number that was passed as `conformal`; empty: nothing."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         return ""
-    if 0 < value < 1:
+    if 0 < float(value) < 1:
         return f"coverage={value:g} is an argument of predict_interval and predict_set"
     return f"early_stopping={value:g} sets the number of folds, besides conformal='cv'"
 

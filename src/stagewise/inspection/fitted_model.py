@@ -319,7 +319,8 @@ class FittedModel:
             return np.full(1, 0.5), np.full(1, 0.5)
         loss = several_scores(self.estimator)
         if loss is not None:  # only these have the units of the target
-            is_location = np.isin(np.arange(n), loss.offset_outputs or (loss.location,))
+            location = [] if loss.location is None else [loss.location]
+            is_location = np.isin(np.arange(n), list(loss.offset_outputs) or location)
             return np.where(is_location, model.offset, 0.0), np.where(is_location, model.scale, 1.0)
         return np.broadcast_to(model.offset, n), np.broadcast_to(model.scale, n)
 

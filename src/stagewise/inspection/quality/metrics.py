@@ -349,7 +349,7 @@ def _pinballs(predictions: Predictions) -> list[Metric]:
 
     pairs = zip(losses, constants, strict=True)
     return [
-        _Mean("pinball", "pinball loss", np.mean(losses, axis=0), mean, unit),
+        MeanLoss("pinball", "pinball loss", np.mean(losses, axis=0), mean, unit),
         _MeanExplained([_Explained("d2_pinball", "D²", *pair) for pair in pairs]),
     ]
 

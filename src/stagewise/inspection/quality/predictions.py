@@ -267,10 +267,14 @@ class Predictions(Displayed):
         if kept.all():
             return self
         offsets = None if self.offsets is None else self.offsets[kept]
-        y, y_pred, weight = self.y[kept], self.y_pred[kept], self.weight[kept]
-        quantiles = None if self.quantiles is None else self.quantiles[kept]
-        own = {"y": y, "y_pred": y_pred, "weight": weight}
-        return replace(self, **own, offsets=offsets, quantiles=quantiles)
+        return replace(
+            self,
+            y=self.y[kept],
+            y_pred=self.y_pred[kept],
+            weight=self.weight[kept],
+            offsets=offsets,
+            quantiles=None if self.quantiles is None else self.quantiles[kept],
+        )
 
     def require(self, task: str, caller: str) -> None:
         """Raise if the predictions are for the other task."""
