@@ -195,7 +195,7 @@ def _by_shap(
     n = len(shap.values)
     if n == 0:
         raise ValueError("X has no rows. Pass at least one row.")
-    fitted = FittedModel.of(estimator, "importance", offsets=True)
+    fitted = FittedModel.of(estimator, "importance", offsets=True, of_targets=True)
     return shap_importance(shap, fitted.weight(sample_weight, n))
 
 
