@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from inspection.tables import fitted, mixed
 from stagewise import GradientBoostingRegressor, InvalidParameterError
 from stagewise.inspection import shap_values
-from stagewise.inspection.shap.attributions import AxisValues
+from stagewise.inspection.shap.attributions import AxisValues, row_cells
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +125,33 @@ def test_rows_may_have_any_container():
         np.testing.assert_allclose(np.sort(dots(ax)[:, 0]), np.sort(X[:, 1]))
     given = Figure().add_subplot()
     assert shap_values(plain, X).beeswarm(given) is given
+
+
+@pytest.mark.parametrize(
+    "passed",
+    [
+        lambda X: X.iloc[0].to_dict(),
+        lambda X: X.to_dict("records"),
+        lambda X: X.to_dict("list"),
+        lambda X: X.iloc[0],
+        lambda X: {"more": 1, **dict(reversed(X.iloc[0].to_dict().items()))},
+    ],
+    ids=["dict", "list of dicts", "dict of lists", "series", "another order"],
+)
+def test_rows_with_names_are_drawn_as_those_of_a_frame(passed):
+    X = mixed()[:5]
+    found, expected = shap_values(fitted("a number"), passed(X)), shap_values(fitted("a number"), X)
+    labels = [text.get_text() for text in expected.waterfall(0).get_yticklabels()]
+    assert [text.get_text() for text in found.waterfall(0).get_yticklabels()] == labels
+    assert len(dots(found.beeswarm())) == 4 * len(found.values)
+    found.dependence("c")
+    cells = row_cells(found.data, found.feature_names)
+    assert cells[0, [0, 2, 3]].tolist() == X.iloc[0, [0, 2, 3]].tolist()
+
+
+def test_cells_of_rows_with_numbers_are_floats():
+    cells = row_cells([{"a": 1, "b": None}, {"a": 2.5, "b": 3}], ("b", "a"))
+    np.testing.assert_array_equal(cells, [[np.nan, 1.0], [3.0, 2.5]])
 
 
 def test_values_become_coordinates():

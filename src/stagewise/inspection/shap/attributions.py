@@ -17,14 +17,15 @@ import numpy.typing as npt
 from stagewise.data.reading.cell import TEMPORAL_TYPES, cell_number, family
 from stagewise.data.reading.column import missing_mask, with_missing
 from stagewise.data.reading.datetimes import TemporalType, format_datetime, temporal_type_of
-from stagewise.data.reading.frame import open_frame
+from stagewise.data.reading.frame import Frame, open_frame
+from stagewise.data.reading.records import Records, open_records
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 from stagewise.validation.rules import Number
 
-__all__ = ["Attributions", "AxisValues"]
+__all__ = ["Attributions", "AxisValues", "row_cells"]
 
 N_GROUPS = 10
 """The number of groups of similar rows in the search for an interacting feature."""
@@ -117,7 +118,7 @@ class Attributions:
         The features.
     output : str or None
         The class or target; None if there is only one.
-    data : array-like, data frame or sparse matrix
+    data : array-like, data frame, sparse matrix or rows with names
         The rows, as passed by the caller.
     pairs : float64 array of shape (n_rows, n_features, n_features), or None
         Shapley interaction values, if they were computed.
@@ -208,15 +209,13 @@ class Attributions:
 
         The mask is None if the values themselves show which are missing.
         """
-        frame = open_frame(self.data, "shap_values")
-        if frame is None:
+        rows = _open_rows(self.data, self.names)
+        if rows is None:
             if hasattr(self.data, "tocsc"):
                 return self.data.tocsc()[:, [feature]].toarray()[:, 0], None, None
             return np.asarray(self.data)[:, feature], None, None
-        if frame.names is not None and set(self.names) <= set(frame.names):
-            frame = frame.select(list(self.names))
-        timed: TemporalType | None = "time of day" if frame.is_time_of_day(feature) else None
-        return *frame.cells(feature), timed
+        timed: TemporalType | None = "time of day" if rows.is_time_of_day(feature) else None
+        return *rows.cells(feature), timed
 
     def steps(self, row: int, top: Any) -> tuple[list[str], Vector]:
         """Return labels and values of the largest Shapley values of a row and of the rest."""
@@ -266,6 +265,50 @@ class Attributions:
                 squares = (x**2).sum()
                 strength[k] += (x * (y - y.mean())).sum() ** 2 / squares if squares > 0 else 0.0
         return strength
+
+
+def row_cells(X: Any, names: tuple[str, ...]) -> npt.NDArray[Any]:
+    """Return the values of rows as passed, in the order of the features."""
+    rows = _open_rows(X, names)
+    if rows is None:
+        return np.asarray(X.toarray() if hasattr(X, "toarray") else X)
+    cells = [_without_masked(*rows.cells(j)) for j in range(len(names))]
+    kinds = {column.dtype.kind for column in cells}
+    if kinds <= set("biuf"):
+        return np.column_stack(cells)
+    return np.column_stack([column.astype(object) for column in cells])
+
+
+def _open_rows(X: Any, names: tuple[str, ...]) -> Frame | Records | None:
+    """Open rows with columns, in the order of the features; None: an array or a sparse matrix."""
+    records = open_records(X, names)
+    if records is not None:
+        return records
+    frame = open_frame(X, "shap_values")
+    if frame is not None and frame.names is not None and set(names) <= set(frame.names):
+        frame = frame.select(list(names))
+    return frame
+
+
+def _without_masked(
+    cells: npt.NDArray[Any], missing: npt.NDArray[np.bool_] | None
+) -> npt.NDArray[Any]:
+    """Return values with NaN or None where the mask is True."""
+    if missing is None or not missing.any():
+        return _as_numbers(np.asarray(cells))
+    if cells.dtype.kind in "biuf":
+        return np.where(missing, np.nan, cells.astype(np.float64))
+    objects = cells.astype(object)
+    objects[missing] = None
+    return objects
+
+
+def _as_numbers(cells: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return Python numbers as an array of floats, other cells as they are."""
+    items = cells.tolist() if cells.dtype == object else []
+    if not items or not {family(kind) for kind in set(map(type, items))} <= {"number", "missing"}:
+        return cells
+    return np.array([cell_number(item) for item in items], dtype=np.float64)
 
 
 def _place(known: tuple[str, ...], name: Any, parameter: str) -> int:

@@ -16,11 +16,11 @@ import numpy.typing as npt
 
 from stagewise._native import Columns, Shap, Workers
 from stagewise.boosting.progress import ProgressLines
-from stagewise.data.reading.frame import open_frame
 from stagewise.display import MOST_ROWS, Displayed, Summary
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection import memory_limits
 from stagewise.inspection.fitted_model import FittedModel
+from stagewise.inspection.shap.attributions import row_cells
 from stagewise.inspection.shap.plot_methods import ShapPlots
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
@@ -115,7 +115,7 @@ class ShapValues(Displayed, ShapPlots):
         return shap.Explanation(
             self.values,
             base_values=base,
-            data=_cells(self.data, self.feature_names),
+            data=row_cells(self.data, self.feature_names),
             feature_names=list(self.feature_names),
             output_names=None if self.output_names is None else list(self.output_names),
         )
@@ -379,30 +379,3 @@ def _by_feature(
     else:
         shared = np.einsum("nck,cf->nfk", values, share)
     return np.ascontiguousarray(shared, dtype=np.float64)
-
-
-def _cells(X: Any, names: tuple[str, ...]) -> npt.NDArray[Any]:
-    """Return the values of rows as passed, in the order of the features."""
-    frame = open_frame(X, "as_shap")
-    if frame is None:
-        return np.asarray(X.toarray() if hasattr(X, "toarray") else X)
-    if frame.names is not None and set(names) <= set(frame.names):
-        frame = frame.select(list(names))
-    cells = [_without_masked(*frame.cells(j)) for j in range(len(names))]
-    kinds = {column.dtype.kind for column in cells}
-    if kinds <= set("biuf"):
-        return np.column_stack(cells)
-    return np.column_stack([column.astype(object) for column in cells])
-
-
-def _without_masked(
-    cells: npt.NDArray[Any], missing: npt.NDArray[np.bool_] | None
-) -> npt.NDArray[Any]:
-    """Return values with NaN or None where the mask is True."""
-    if missing is None or not missing.any():
-        return np.asarray(cells)
-    if cells.dtype.kind in "biuf":
-        return np.where(missing, np.nan, cells.astype(np.float64))
-    objects = cells.astype(object)
-    objects[missing] = None
-    return objects
