@@ -1,6 +1,7 @@
 """Text and categories on the command line, from training to prediction."""
 
 import json
+import subprocess
 
 import pyarrow as pa
 import pytest
@@ -121,7 +122,66 @@ def test_the_cell_that_is_no_date_is_named(run, tmp_path):
     model, _ = train(run, tmp_path)
     (tmp_path / "bad.csv").write_text("day,price\n2024-01-05,4\n2024-13-01,5\n")
     found = run("evaluate", model, tmp_path / "bad.csv")
-    fails(found, "text in 'day' ('2024-13-01' in row 2)", "correct this column")
+    fails(
+        found, "text in 'day' ('2024-13-01' in row 2 (line 3 of a CSV file))", "correct this column"
+    )
+
+
+def write_days(path, days):
+    rows = [f"{day},{place + 0.5}\n" for place, day in enumerate(days)]
+    path.write_text("day,price\n" + "".join(rows))
+
+
+DAYS = [(2024, month, day) for month in (1, 2, 3) for day in range(1, 29)]
+
+
+def test_a_mistyped_date_among_dates_is_an_error_with_options(run, tmp_path):
+    days = [f"{y}-{m:02}-{d:02}" for y, m, d in DAYS]
+    write_days(tmp_path / "t.csv", [*days[:10], "2024-13-45", *days[11:]])
+    command = ["train", tmp_path / "t.csv", "--target", "price", "--model", tmp_path / "m", *FAST]
+    fails(
+        run(*command),
+        "column 'day' has dates, but '2024-13-45' in row 11 (line 12 of a CSV file) is none",
+        "Correct the cell or leave it empty; or set --categorical day",
+        "--ignore day",
+    )
+    assert not (tmp_path / "m").exists()
+    assert run(*command, "--categorical", "day")[0] == 0
+    write_days(tmp_path / "t.csv", ["closed", "open"] * 10 + days[:20])
+    assert run(*command)[0] == 0  # other text
+
+
+@pytest.mark.parametrize(
+    ("form", "change"),
+    [
+        ("{d:02}/{m:02}/{y}", r"s#([0-9]{2})/([0-9]{2})/([0-9]{4})#\3-\2-\1#g"),
+        ("{m:02}.{d:02}.{y}", r"s#([0-9]{2})\.([0-9]{2})\.([0-9]{4})#\3-\1-\2#g"),
+    ],
+)
+def test_dates_in_figures_have_a_command_that_converts_them(run, tmp_path, form, change):
+    write_days(tmp_path / "t.csv", [form.format(y=y, m=m, d=d) for y, m, d in DAYS])
+    model = ["--target", "price", "--model", tmp_path / "m.stgw", *FAST]
+    code, _, err = run("train", tmp_path / "t.csv", *model)
+    assert code == 0
+    assert "'day' has dates such as" in err
+    assert "pandas" not in err
+    written = subprocess.run(
+        ["sed", "-E", change, tmp_path / "t.csv"], capture_output=True, check=True, text=True
+    )
+    assert f"'{change}'" in err
+    (tmp_path / "iso.csv").write_text(written.stdout)
+    code, out, _ = run("train", tmp_path / "iso.csv", *model, "--json")
+    assert code == 0
+    assert json.loads(out)["categories"] == {}
+
+
+def test_other_dates_are_named_without_a_command(run, tmp_path):
+    write_days(tmp_path / "t.csv", [f"{d} Mar {y - m}" for y, m, d in DAYS])
+    _, _, err = run(
+        *("train", tmp_path / "t.csv", "--target", "price", "--model", tmp_path / "m", *FAST)
+    )
+    assert "Write the dates of 'day' in this format and train again." in err
+    assert "sed -E" not in err
 
 
 def test_text_columns_can_be_ignored(run, towns):

@@ -146,7 +146,9 @@ def test_an_empty_column_becomes_nan_and_a_date_a_timestamp():
 
 def test_missing_targets_are_an_error_with_count_and_first_row():
     table = pa.table({"y": [1.0, None, None]})
-    with pytest.raises(InputError, match=r"missing in 2 of 3 rows \(first in row 2\)"):
+    with pytest.raises(
+        InputError, match=r"missing in 2 of 3 rows \(first in row 2 \(line 3 of a CSV"
+    ):
         numbers(table, "y", "target")
 
 

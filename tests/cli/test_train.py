@@ -293,7 +293,7 @@ def test_rows_without_a_target_are_an_error_unless_dropped(run, tmp_path):
     gaps = np.where(np.arange(ROWS) < 10, np.nan, table["area"].to_numpy())
     parquet.write_table(table.append_column("y", [gaps]), tmp_path / "t.parquet")
     train = ["train", tmp_path / "t.parquet", "--target", "y", "--model", tmp_path / "m.stgw"]
-    fails(run(*train, "--quiet"), "missing in 10 of 300 rows (first in row 1)")
+    fails(run(*train, "--quiet"), "missing in 10 of 300 rows (first in row 1 (line 2")
     code, out, err = run(*train, "--drop-unlabelled", "--json", *FAST)
     assert code == 0
     assert json.loads(out)["rows"] == ROWS - 10

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from stagewise import GradientBoostingRegressor, parse_dates
 from stagewise.cli.files import read_file
-from stagewise.data.reading.text_dates import parse_iso_date
+from stagewise.data.reading.text_dates import day_order, parse_iso_date
 from stagewise.errors import ColumnWarning
 
 TEXTS = [
@@ -160,3 +160,17 @@ def test_a_column_with_few_dates_stays_text_without_a_warning() -> None:
     for cells in ([*DAYS[:8], "a", "b"], ["a", *DAYS[:8]], ["a", "b"]):
         table = pd.DataFrame({"day": cells})
         assert parse_dates(table) is table  # warnings are errors in tests
+
+
+@pytest.mark.parametrize(
+    ("texts", "order"),
+    [
+        (["01/07/2025", "31/07/2025"], "day first"),
+        (["1.7.2025", "7.31.2025"], "month first"),
+        (["01-07-2025 10:00"], "ambiguous"),
+        (["13/07/2025", "07/13/2025"], None),
+        (["01/07/2025", "soon"], None),
+    ],
+)
+def test_the_order_of_day_and_month(texts, order):
+    assert day_order(texts) == order

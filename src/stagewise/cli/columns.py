@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.cli.errors import InputError, listing
+from stagewise.cli.errors import InputError, listing, row_name
 from stagewise.cli.files import pick
 from stagewise.cli.screen import amount
 from stagewise.data.categories.identifiers import looks_like_identifier
@@ -262,7 +262,7 @@ def _complete(table: pa.Table, name: str, part: str) -> pa.ChunkedArray:
         )
         raise InputError(
             f"The {part} {name!r} is missing in {missing.sum()} of {amount(len(missing), 'row')} "
-            f"(first in row {missing.argmax() + 1}); {remedy}."
+            f"(first in {row_name(int(missing.argmax()))}); {remedy}."
         )
     return column
 

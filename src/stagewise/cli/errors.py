@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
-__all__ = ["InputError", "did_you_mean", "listing"]
+__all__ = ["InputError", "did_you_mean", "listing", "row_name"]
 
 
 class InputError(Exception):
@@ -34,3 +34,11 @@ def listing(names: Sequence[str], most: int = 8) -> str:
     shown = ", ".join(repr(name) for name in names[:most])
     left = len(names) - most
     return f"{shown} and {left} more" if left > 0 else shown
+
+
+def row_name(row: int) -> str:
+    """Return how a row is named in messages; `row` counts from 0.
+
+    The line of a CSV file is that of an editor, unless cells before it have line breaks.
+    """
+    return f"row {row + 1:,} (line {row + 2:,} of a CSV file)"

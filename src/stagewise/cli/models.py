@@ -20,7 +20,7 @@ from stagewise.cli.columns import (
     unsupported_columns,
     unsupported_columns_error,
 )
-from stagewise.cli.errors import InputError, did_you_mean, listing
+from stagewise.cli.errors import InputError, did_you_mean, listing, row_name
 from stagewise.cli.methods import has_parameter
 from stagewise.cli.names import add_column_names
 from stagewise.data import Features
@@ -193,9 +193,9 @@ def _check_types(table: pa.Table, path: Path, categorical: Collection[str]) -> N
 
 def _first_text(column: pa.ChunkedArray) -> str:
     """Return the first cell that is neither a number nor a date, with its row, in parentheses."""
-    for row, cell in enumerate(column.to_pylist(), start=1):
+    for row, cell in enumerate(column.to_pylist()):
         if cell is not None and not _is_number_or_date(cell):
-            return f" ({short_repr(cell)} in row {row})"
+            return f" ({short_repr(cell)} in {row_name(row)})"
     return ""
 
 

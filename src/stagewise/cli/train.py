@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.cli.columns import Roles, whole_numbers_without_repetition
-from stagewise.cli.errors import InputError, listing
+from stagewise.cli.columns import Roles
+from stagewise.cli.errors import InputError
 from stagewise.cli.files import check_writable
 from stagewise.cli.methods import METHODS
 from stagewise.cli.models import learning_rate_of, n_categories_of, save_model
@@ -28,10 +28,10 @@ from stagewise.cli.screen import Screen, amount
 from stagewise.cli.task import Guess
 from stagewise.cli.training.choices import choose_categorical, feature_names, make_estimator
 from stagewise.cli.training.cluster import Cluster
+from stagewise.cli.training.column_checks import warn_of_columns
 from stagewise.cli.training.dataset_rows import DatasetRows
 from stagewise.cli.training.rows import HeldOutScores, TrainingRows
 from stagewise.cli.training.table_rows import TableRows
-from stagewise.data.categories.identifiers import looks_like_identifier
 from stagewise.errors import ColumnWarning
 from stagewise.losses import REGRESSION_LOSSES, Loss
 
@@ -183,11 +183,12 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
             f"of {' '.join(args.data)} …"
         )
         start = perf_counter()
-        # Here the remedy is an option.
-        warnings.filterwarnings("ignore", ".*like an identifier", ColumnWarning)
+        # Here the remedies are options and commands.
+        for own in (".*like an identifier", ".*is text with dates"):
+            warnings.filterwarnings("ignore", own, ColumnWarning)
         estimator = rows.fit(estimator)
         seconds = perf_counter() - start
-        _warn_of_identifiers(estimator, rows, names, screen)
+        warn_of_columns(estimator, rows, names, args, screen)
         save_model(estimator, path, args.target, args.qid, roles.times)
         scores = rows.scores(estimator)
         result = {
@@ -396,28 +397,6 @@ def _kept(estimator: Any, n_losses: int) -> int:
         return min(int(np.searchsorted(path.alphas, estimator.ccp_alpha_)), n_losses - 1)
     n = estimator.get_n_leaves() if hasattr(estimator, "get_n_leaves") else estimator.n_iter_
     return min(max(int(n), 1), n_losses) - 1
-
-
-def _warn_of_identifiers(
-    estimator: Any, rows: TrainingRows, names: list[str], screen: Screen
-) -> None:
-    """Warn about columns that look like identifiers of the rows."""
-    n_rows, categories = rows.n_rows, n_categories_of(estimator)
-    many = [name for name, n in categories.items() if looks_like_identifier(n, n_rows)]
-    if many:
-        screen.warn(
-            f"{listing(many)} {'have' if len(many) > 1 else 'has'} a different category in most of "
-            f"the {amount(n_rows, 'row')}; if these are identifiers, leave them out with "
-            f"--ignore {shlex.join(many)}."
-        )
-    others = rows.columns.select([name for name in names if name not in categories])
-    unique = whole_numbers_without_repetition(others)
-    if unique:
-        screen.warn(
-            f"{listing(unique)} {'have' if len(unique) > 1 else 'has'} a different whole number in "
-            f"every row; if these are identifiers, leave them out with --ignore "
-            f"{shlex.join(unique)}."
-        )
 
 
 def _print_summary(

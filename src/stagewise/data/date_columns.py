@@ -13,7 +13,7 @@ from stagewise.data.reading.text_dates import parse_iso_date
 from stagewise.errors import ColumnWarning
 from stagewise.validation.messages import column_label, short_repr, warn_caller
 
-__all__ = ["parse_dates"]
+__all__ = ["are_mostly_dates", "parse_dates"]
 
 MOSTLY = 0.9
 """The share of dates among the cells of a column from which the others are probably mistakes."""
@@ -71,6 +71,11 @@ def parse_dates(X: Any, columns: Sequence[str] | None = None) -> Any:
     return frame.frame.with_columns(*converted).to_native() if converted else X
 
 
+def are_mostly_dates(n_dates: int, n_others: int) -> bool:
+    """Return whether a column has so many dates that its other cells are probably mistakes."""
+    return n_dates >= MOSTLY * (n_dates + n_others)
+
+
 def _read_dates(frame: Frame, place: int, *, strict: bool) -> Any:
     """Return a column as datetimes; None, or ValueError if it is strict, if a cell is no date.
 
@@ -100,7 +105,7 @@ def _read_dates(frame: Frame, place: int, *, strict: bool) -> Any:
         found[row] = np.datetime64(date, "ns")
     n_dates = int(np.count_nonzero(~np.isnat(found)))
     if wrong:
-        if n_dates >= MOSTLY * (n_dates + len(wrong)):
+        if are_mostly_dates(n_dates, len(wrong)):
             _warn_of_text(frame, place, wrong, cells)
         return None
     return found if known else None

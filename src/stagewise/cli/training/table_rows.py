@@ -28,6 +28,7 @@ from stagewise.cli.models import named_input
 from stagewise.cli.scoring.score_table import ScoreTable
 from stagewise.cli.screen import Screen, amount
 from stagewise.cli.task import Guess, guess_task
+from stagewise.cli.training.column_checks import check_dates
 from stagewise.cli.training.rows import HeldOutScores
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class TableRows:
         """Choose the features, and read the target and the weights."""
         self._task = task
         features = feature_table(self.columns, names)
+        check_dates(features, Path(self._args.data[0]), self.roles.categorical)
         whole = _Data(self.columns, features, *self._target_and_weight(self.columns))
         if self._args.hold_out is None:
             self._train = whole

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Literal
 
 from stagewise.data.reading.datetimes import parse_datetime
 
-__all__ = ["are_iso_dates", "look_like_dates", "parse_iso_date"]
+__all__ = ["DayOrder", "are_iso_dates", "day_order", "look_like_dates", "parse_iso_date"]
 
 ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)"
@@ -32,6 +32,9 @@ LOOKS = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 """Numeric dates with a year of four digits, slashes, or a month as a word."""
+
+FIGURES = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2\d{2,4}\b", re.ASCII)
+DayOrder = Literal["day first", "month first", "ambiguous"]
 
 
 def parse_iso_date(text: str) -> int | None:
@@ -64,6 +67,26 @@ def are_iso_dates(values: Iterable[Any]) -> bool:
 def look_like_dates(values: Iterable[Any]) -> bool:
     """Return whether all values are text that looks like a date of any usual format."""
     return _all_texts(values, lambda text: LOOKS.fullmatch(text.strip()) is not None)
+
+
+def day_order(texts: Iterable[str]) -> DayOrder | None:
+    """Return whether dates in figures such as 31/12/2024 begin with the day or the month.
+
+    Returns
+    -------
+    {"day first", "month first", "ambiguous"}, or None
+        "ambiguous": all numbers are at most 12. None: some text is no such date, or a number above
+        12 comes first in one date and second in another.
+    """
+    first, second = 0, 0
+    for text in texts:
+        found = FIGURES.match(text.strip())
+        if found is None:
+            return None
+        first, second = max(first, int(found[1])), max(second, int(found[3]))
+    if first > 12:
+        return "day first" if second <= 12 else None
+    return "month first" if second > 12 else "ambiguous"
 
 
 def _all_texts(values: Iterable[Any], holds: Callable[[str], bool]) -> bool:

@@ -1,0 +1,130 @@
+"""Feature columns that are probably mistakes: text with dates, and identifiers of the rows.
+
+Columns of dates in ISO 8601 are read as datetimes (`stagewise.data.reading.text_dates`), so a text
+column of dates has another format, or a cell that is no date. Remedies are options and commands.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stagewise.cli.columns import text_columns, whole_numbers_without_repetition
+from stagewise.cli.errors import InputError, listing, row_name
+from stagewise.cli.models import n_categories_of
+from stagewise.cli.screen import Screen, amount
+from stagewise.cli.training.rows import TrainingRows
+from stagewise.data.categories.identifiers import looks_like_identifier
+from stagewise.data.date_columns import are_mostly_dates
+from stagewise.data.reading.text_dates import day_order, look_like_dates, parse_iso_date
+from stagewise.validation.messages import short_repr
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["check_dates", "warn_of_columns"]
+
+PADDED = re.compile(r"\d\d([-/.])\d\d\1\d{4}", re.ASCII)
+"""A day, a month and a year of two, two and four digits, in one of two orders."""
+
+
+def check_dates(table: pa.Table, path: Path, categorical: Collection[str]) -> None:
+    """Raise for a text column in which all but a few cells are dates in ISO 8601.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        The features.
+    path : Path
+        The file, for messages.
+    categorical : collection of str
+        The columns that are categorical by an option.
+    """
+    from pyarrow import compute
+
+    for name in text_columns(table):
+        if name in categorical:
+            continue
+        counted = compute.value_counts(table.column(name)).to_pylist()
+        cells = {each["values"]: each["counts"] for each in counted if each["values"] is not None}
+        wrong = [cell for cell in cells if parse_iso_date(cell) is None]
+        n_wrong = sum(cells[cell] for cell in wrong)
+        if not wrong or not are_mostly_dates(sum(cells.values()) - n_wrong, n_wrong):
+            continue
+        values = table.column(name).to_pylist()
+        row = next(place for place, cell in enumerate(values) if cell in wrong)
+        others = f" and {n_wrong - 1} more" if n_wrong > 1 else ""
+        raise InputError(
+            f"{str(path)!r}: column {name!r} has dates, but {short_repr(values[row])} in "
+            f"{row_name(row)}{others} {'are' if n_wrong > 1 else 'is'} none. Correct the "
+            f"{'cells' if n_wrong > 1 else 'cell'} or leave {'them' if n_wrong > 1 else 'it'} "
+            f"empty; or set --categorical {shlex.quote(name)} to use the texts as categories, or "
+            f"--ignore {shlex.quote(name)}."
+        )
+
+
+def warn_of_columns(
+    estimator: Any,
+    rows: TrainingRows,
+    names: list[str],
+    args: argparse.Namespace,
+    screen: Screen,
+) -> None:
+    """Warn about dates that were used as text, and columns that look like identifiers of rows."""
+    n_rows, categories = rows.n_rows, n_categories_of(estimator)
+    dates = [name for name in categories if name not in args.categorical]
+    dates = [name for name in dates if _warns_of_dates(estimator, name, args.data, screen)]
+    many = [
+        name
+        for name, n in categories.items()
+        if name not in dates and looks_like_identifier(n, n_rows)
+    ]
+    if many:
+        screen.warn(
+            f"{listing(many)} {'have' if len(many) > 1 else 'has'} a different category in most of "
+            f"the {amount(n_rows, 'row')}; if these are identifiers, leave them out with "
+            f"--ignore {shlex.join(many)}."
+        )
+    others = rows.columns.select([name for name in names if name not in categories])
+    unique = whole_numbers_without_repetition(others)
+    if unique:
+        screen.warn(
+            f"{listing(unique)} {'have' if len(unique) > 1 else 'has'} a different whole number in "
+            f"every row; if these are identifiers, leave them out with --ignore "
+            f"{shlex.join(unique)}."
+        )
+
+
+def _warns_of_dates(estimator: Any, name: str, data: Sequence[str], screen: Screen) -> bool:
+    """Warn, and return True, if the categories of a feature are dates in another format."""
+    values = next(f.categories.values for f in estimator.model_.features if f.name == name)
+    if not look_like_dates(values):
+        return False
+    texts = [str(value) for value in values]
+    screen.warn(
+        f"{name!r} has dates such as {short_repr(texts[0])}, and was used as text with "
+        f"{len(texts):,} categories, which have no order: only dates such as 2024-03-01 are read "
+        f"as dates. {_conversion(name, texts, data)}"
+    )
+    return True
+
+
+def _conversion(name: str, texts: Sequence[str], data: Sequence[str]) -> str:
+    """Return how dates are converted: a command, if all are figures such as 31/12/2024."""
+    order, signs = day_order(texts), {text.strip()[2:3] for text in texts}
+    padded = all(PADDED.fullmatch(text.strip()) for text in texts)
+    of_text = len(data) == 1 and data[0].lower().endswith(".csv")
+    if order is None or not padded or len(signs) > 1 or not of_text:
+        return f"Write the dates of {name!r} in this format and train again."
+    parts = r"\3-\1-\2" if order == "month first" else r"\3-\2-\1"
+    sign = signs.pop().replace(".", r"\.")
+    change = f"s#([0-9]{{2}}){sign}([0-9]{{2}}){sign}([0-9]{{4}})#{parts}#g"
+    path = Path(data[0])
+    command = ["sed", "-E", change, str(path)]
+    known = ", if the day comes first," if order == "ambiguous" else ""
+    new = shlex.quote(str(path.with_name(f"iso_{path.name}")))
+    return f"This command{known} writes a file to train on: {shlex.join(command)} > {new}"
