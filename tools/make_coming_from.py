@@ -269,11 +269,14 @@ def calls_of(library: str) -> list[str]:
     """Return the rows of attributes and of arguments of predict."""
     calls = {call.theirs or name: call for name, call in FOREIGN_ATTRIBUTES.items()}
     calls |= {f"predict(X, {name}=…)": call for name, call in PREDICT_ARGUMENTS.items()}
-    return [
-        f"| `{theirs}` | {': '.join(filter(None, [f'`{call.ours}`', call.note]))} |"
-        for theirs, call in calls.items()
-        if library in call.libraries
-    ]
+    rows = []
+    for theirs, call in calls.items():
+        if library in call.libraries:
+            rows.append(
+                f"| `{theirs}` | {': '.join(filter(None, [f'`{call.ours}`', call.note]))} |"
+            )
+            rows += [f"| `{method}` | `{ours}` |" for method, ours in call.methods]
+    return rows
 
 
 if __name__ == "__main__":

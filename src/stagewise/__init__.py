@@ -203,12 +203,21 @@ if not _typing.TYPE_CHECKING:  # for a type checker, an unknown name is an error
         elif name in _MODULE_OF:
             value = getattr(_importlib.import_module(f"stagewise.{_MODULE_OF[name]}"), name)
         else:
-            calls = _importlib.import_module("stagewise.validation.foreign_calls")
-            hint = calls.function_hint(name)
+            hint = "" if name.startswith("_") else _name_hint(name)
             stop = "." if hint else ""
             raise AttributeError(f"module 'stagewise' has no attribute {name!r}{stop}{hint}")
         globals()[name] = value
         return value
+
+
+def _name_hint(name: str) -> str:
+    """Return a sentence with the public name that is meant, here or in `inspection`, or ""."""
+    calls = _importlib.import_module("stagewise.validation.foreign_calls")
+    nearest = _importlib.import_module("stagewise.validation.parameters").nearest_name
+    found = calls.function_hint(name) or nearest(name, __all__)
+    module = "stagewise.inspection"
+    names = () if found else getattr(_importlib.import_module(module), "__all__", ())
+    return found or nearest(name, names, module)
 
 
 def __dir__() -> list[str]:

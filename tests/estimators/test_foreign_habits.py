@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -17,7 +18,7 @@ from stagewise import (
     GradientBoostingRegressor,
 )
 from stagewise.errors import InvalidParameterError
-from stagewise.validation.foreign_calls import FUNCTIONS
+from stagewise.validation.foreign_calls import FOREIGN_ATTRIBUTES, FUNCTIONS
 
 X = np.random.default_rng(0).normal(size=(80, 2))
 y = X[:, 0]
@@ -43,6 +44,19 @@ def test_kinds_of_importance_of_other_libraries_have_a_message() -> None:
         model.booster_  # noqa: B018
 
 
+@pytest.mark.parametrize("attribute", ["booster_", "get_booster"])
+def test_methods_of_an_attribute_of_another_library_have_replacements(
+    attribute: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = GradientBoostingRegressor(n_estimators=3).fit(X, y)
+    with pytest.raises(AttributeError, match=r'save_model\(.*\): model\.save\("model\.stgw"\)'):
+        getattr(model, attribute)
+    monkeypatch.chdir(tmp_path)
+    for _, ours in FOREIGN_ATTRIBUTES[attribute].methods:
+        eval(ours, {"model": model, "stagewise": stagewise, "X": X, "y": y})
+    assert (tmp_path / "model.stgw").exists()
+
+
 def test_an_interval_of_an_error_rate_has_a_message() -> None:
     model = GradientBoostingRegressor(n_estimators=3).fit(X, y)
     with pytest.raises(TypeError, match=r"Here it is coverage \(coverage=1 - alpha"):
@@ -65,13 +79,20 @@ def test_callbacks_of_fit_have_the_parameters_here(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "lightgbm.callback", ModuleType("lightgbm.callback"))
     callback = kind()
     callback.stopping_rounds = 100
-    with pytest.raises(TypeError, match=r"here it is early_stopping=True, n_iter_no_change=100\.$"):
+    with pytest.raises(
+        TypeError,
+        match=r"^fit\(\) has no argument 'callbacks'\. lightgbm\.early_stopping is a callback of "
+        r"LightGBM; here it is early_stopping=True, n_iter_no_change=100\.$",
+    ):
         GradientBoostingRegressor(n_estimators=3).fit(X, y, callbacks=[callback])
+    with pytest.raises(TypeError, match=r"'callbacks'\. It is a parameter .* in the constructor"):
+        GradientBoostingRegressor(n_estimators=3).fit(X, y, callbacks=[print])
 
 
 def test_arguments_of_rankers_have_a_message() -> None:
     model = GradientBoostingRanker(n_estimators=3)
-    with pytest.raises(TypeError, match="Here it is query_sizes_val"):
+    words = r"Here it is query_sizes_val \(X_val=\.\.\., y_val=\.\.\., query_sizes_val="
+    with pytest.raises(TypeError, match=words):
         model.fit(X, y > 0, eval_group=[80])
     with pytest.raises(TypeError, match="Here it is qid_val"):
         model.fit(X, y > 0, eval_qid=[80])

@@ -72,6 +72,7 @@ from stagewise.inspection.tables import (
     describe,
     information_gain,
 )
+from stagewise.validation.foreign_calls import function_hint as _function_hint
 from stagewise.validation.parameters import nearest_name as _nearest_name
 
 __all__ = [
@@ -148,5 +149,6 @@ if not _typing.TYPE_CHECKING:  # for a type checker, an unknown name is an error
 
     def __getattr__(name: str) -> object:
         """Raise AttributeError, which suggests the nearest public name."""
-        hint = "" if name.startswith("_") else _nearest_name(name, __all__)
+        hint = _function_hint(name) or _nearest_name(name, __all__)
+        hint = "" if name.startswith("_") else hint
         raise AttributeError(f"module 'stagewise.inspection' has no attribute {name!r}.{hint}")

@@ -25,8 +25,8 @@ FOREIGN_ARGUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "alpha": ("confidence_level", "confidence_level=1 - alpha"),
         "base_margin": ("offset", ""),
-        "eval_group": ("query_sizes_val", "the number of rows of each query"),
-        "eval_qid": ("qid_val", ""),
+        "eval_group": ("query_sizes_val", "X_val=..., y_val=..., query_sizes_val=[10, 25, ...]"),
+        "eval_qid": ("qid_val", "X_val=..., y_val=..., qid_val=..."),
         "confidence_level": ("coverage", ""),
         "base_margin_eval_set": ("offset_val", ""),
         "baseline": ("offset", ""),
@@ -86,8 +86,10 @@ def suggests_arguments(function: Callable[P, R]) -> Callable[P, R]:
         for name, value in kwargs.items():
             if name not in known and not (routes and routing_is_enabled()):
                 kind = type(args[0]) if is_method and args else None
-                error = unknown_argument(name, function.__name__, known, kind)
-                raise TypeError(f"{error}{_callbacks_hint(name, value)}")
+                hint = _callbacks_hint(name, value)
+                if hint:
+                    raise TypeError(f"{function.__name__}() has no argument {name!r}.{hint}")
+                raise unknown_argument(name, function.__name__, known, kind)
         if len(args) > len(by_position):
             others = ", ".join(n for n in known if n not in by_position and n not in kwargs)
             given, allowed = len(args) - is_method, len(by_position) - is_method

@@ -38,6 +38,8 @@ class ForeignCall:
         An attribute of the estimators for which the entry is true.
     theirs : str
         How it is written on the page; empty: by its name.
+    methods : tuple of pairs of str
+        The methods of an attribute, and what replaces each of them.
     """
 
     libraries: tuple[str, ...]
@@ -45,11 +47,13 @@ class ForeignCall:
     note: str = ""
     needs: str = "fit"
     theirs: str = ""
+    methods: tuple[tuple[str, str], ...] = ()
 
     @property
     def remedy(self) -> str:
-        """The replacement and the note."""
-        return ": ".join(filter(None, [self.ours, self.note]))
+        """The replacement, the note and the methods."""
+        methods = "; ".join(f"of {theirs}: {ours}" for theirs, ours in self.methods)
+        return ": ".join(filter(None, [self.ours, self.note, methods]))
 
 
 _LGB, _XGB, _CAT, _SKL = "LightGBM", "XGBoost", "CatBoost", "scikit-learn"
@@ -70,18 +74,24 @@ FOREIGN_ATTRIBUTES: Mapping[str, ForeignCall] = MappingProxyType(
         "booster_": ForeignCall(
             (_LGB,),
             "stagewise.export_json(model)",
-            "of booster_.feature_importance(): stagewise.inspection.importance(model); "
-            "of booster_.trees_to_dataframe(): stagewise.trees_to_frame(model); of "
-            "booster_.refit(X, y, decay_rate=0.9): model.refit(X, y, decay=0.9)",
-            "feature_importances_",
-            "booster_.dump_model()",
+            needs="feature_importances_",
+            theirs="booster_.dump_model()",
+            methods=(
+                ('booster_.save_model("model.txt")', 'model.save("model.stgw")'),
+                ("booster_.feature_importance()", "stagewise.inspection.importance(model)"),
+                ("booster_.trees_to_dataframe()", "stagewise.trees_to_frame(model)"),
+                ("booster_.refit(X, y, decay_rate=0.9)", "model.refit(X, y, decay=0.9)"),
+            ),
         ),
         "get_booster": ForeignCall(
             (_XGB,),
             "stagewise.export_json(model)",
-            "of get_booster().trees_to_dataframe(): stagewise.trees_to_frame(model)",
-            "feature_importances_",
-            'get_booster().get_dump(dump_format="json")',
+            needs="feature_importances_",
+            theirs='get_booster().get_dump(dump_format="json")',
+            methods=(
+                ('get_booster().save_model("model.json")', 'model.save("model.stgw")'),
+                ("get_booster().trees_to_dataframe()", "stagewise.trees_to_frame(model)"),
+            ),
         ),
         "tree_": ForeignCall((_SKL,), f"{_TREES}[0]", needs="get_depth"),
         "plot_tree": ForeignCall(
@@ -200,6 +210,7 @@ _ESTIMATOR = "stagewise.GradientBoostingRegressor or GradientBoostingClassifier"
 FUNCTIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "plot_importance": (f"{_LGB} and {_XGB}", "stagewise.inspection.importance(model).plot()"),
+        "plot_metric": (_LGB, "stagewise.inspection.learning_curves(model).plot()"),
         "plot_tree": (f"{_LGB}, {_XGB} and {_SKL}", "stagewise.export_svg(model)"),
         "train": (f"{_LGB} and {_XGB}", f"fit of {_ESTIMATOR}"),
         "cv": (f"{_LGB}, {_XGB} and {_CAT}", "early_stopping='cv' of an estimator"),

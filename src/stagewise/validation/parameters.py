@@ -279,10 +279,10 @@ OTHER_WAYS: Mapping[str, str] = MappingProxyType(
 """How an estimator without a parameter gets its effect; {} is the name of the estimator."""
 
 
-def nearest_name(name: str, names: Iterable[str]) -> str:
-    """Return a sentence that suggests the most similar name, or an empty string."""
+def nearest_name(name: str, names: Iterable[str], module: str = "") -> str:
+    """Return a sentence that suggests the most similar name of a module, or an empty string."""
     close = difflib.get_close_matches(name, list(names), n=1, cutoff=SIMILAR)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    return f" Did you mean {f'{module}.'.lstrip('.') + close[0]!r}?" if close else ""
 
 
 def loss_hint(loss: Any, names: Iterable[str]) -> str:
