@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from pyarrow import csv as pyarrow_csv
 
+import stagewise
 from stagewise import GradientBoostingRegressor, parse_dates
 from stagewise.cli.files import read_file
-from stagewise.data.reading.text_dates import day_order, parse_iso_date
+from stagewise.data.reading.text_dates import MISSING_TEXTS, day_order, parse_iso_date
 from stagewise.errors import ColumnWarning
 
 TEXTS = [
@@ -131,9 +134,23 @@ def test_text_for_a_column_of_dates_is_refused_with_the_conversion() -> None:
     model = GradientBoostingRegressor(n_estimators=2).fit(
         pd.DataFrame({"day": days}), np.arange(60.0)
     )
-    for rows in ({"day": "2024-03-01"}, pd.DataFrame({"day": ["2024-03-01"]})):
+    for rows in ({"day": "1/3/2024"}, pd.DataFrame({"day": ["2024-03-01"]})):
         with pytest.raises(ValueError, match=r"'day'.*type date when .* stagewise\.parse_dates"):
             model.predict(rows)
+
+
+def test_rows_with_names_have_dates_in_iso_8601() -> None:
+    """JSON has no dates."""
+    days = pd.date_range("2024-01-01", periods=60)
+    model = GradientBoostingRegressor(n_estimators=5).fit(
+        pd.DataFrame({"day": days, "a": 0.5}), np.arange(60.0)
+    )
+    expected = model.predict(pd.DataFrame({"day": [days[9], days[40]], "a": 0.5}))
+    assert model.predict({"day": "2024-01-10", "a": 0.5}) == expected[0]
+    rows = [{"a": 0.5, "day": days[9]}, {"a": 0.5, "day": "2024-02-10T00:00:00Z"}]
+    np.testing.assert_array_equal(model.predict(rows), expected)
+    columns = {"a": [0.5, 0.5], "day": ["2024-01-10", "2024-02-09 23:00-01:00"]}
+    np.testing.assert_array_equal(model.predict(columns), expected)
 
 
 # ---- columns that are nearly dates ---------------------------------------------------------------
@@ -143,8 +160,8 @@ DAYS = [f"2024-03-{day:02}" for day in range(1, 31)]
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_a_column_of_dates_with_one_bad_cell_stays_text_with_a_warning(library: Any) -> None:
-    table = library({"day": [*DAYS[:5], "n/a", None, *DAYS[5:]], "a": list(range(32))})
-    words = r"X column 'day' stays text: it holds 'n/a' at row 5, which is no date .*\['day'\]"
+    table = library({"day": [*DAYS[:5], "soon", None, *DAYS[5:]], "a": list(range(32))})
+    words = r"X column 'day' stays text: it holds 'soon' at row 5, which is no date .*\['day'\]"
     with pytest.warns(ColumnWarning, match=words):
         found = parse_dates(table)
     assert found is table
@@ -174,3 +191,81 @@ def test_a_column_with_few_dates_stays_text_without_a_warning() -> None:
 )
 def test_the_order_of_day_and_month(texts, order):
     assert day_order(texts) == order
+
+
+def test_the_name_of_one_column_is_a_list_of_it() -> None:
+    table = pd.DataFrame({"date": DAYS, "other": DAYS})
+    found = parse_dates(table, "date")
+    assert found["date"].dtype == "M8[ns]"
+    assert found["other"].tolist() == DAYS
+
+
+def test_texts_that_are_missing_in_csv_files_are_missing() -> None:
+    assert set(pyarrow_csv.ConvertOptions().null_values) == MISSING_TEXTS
+    table = pd.DataFrame(
+        {"day": ["2024-03-01", "", "n/a", "NA", None], "none": ["", "NA"] + [""] * 3}
+    )
+    for found in (parse_dates(table), parse_dates(table, ["day"])):
+        assert found["day"].isna().tolist() == [False, True, True, True, True]
+        assert found["none"].tolist() == table["none"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("cells", "call"),
+    [
+        (["31/07/2025", "01/07/2025"], "X['day'] = pandas.to_datetime(X['day'], dayfirst=True)."),
+        (["07/31/2025", ""], "X['day'] = pandas.to_datetime(X['day'], dayfirst=False)."),
+        (["01/07/2025", None], "pandas.to_datetime(X['day'], dayfirst=...) (True or False)."),
+        (["1 July 2025"], "pandas.to_datetime(X['day'], format=...)."),
+    ],
+)
+def test_dates_in_another_format_stay_text_with_the_call(cells: Any, call: str) -> None:
+    table = pd.DataFrame({"day": cells})
+    with pytest.warns(ColumnWarning, match=f"'day' stays text: .*{re.escape(call)}$"):
+        assert parse_dates(table) is table
+    with pytest.raises(ValueError, match=re.escape(call)):
+        parse_dates(table, "day")
+    with pytest.warns(ColumnWarning, match="Convert them: 'day' to datetimes by its own format"):
+        parse_dates(pl.DataFrame({"day": cells}))
+
+
+# ---- several columns of text ---------------------------------------------------------------------
+
+
+def houses() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2024-01-01", periods=60)
+    return pd.DataFrame(
+        {
+            "area": rng.normal(size=60),
+            "town": rng.choice(["north", "port"], 60),
+            "sold": days.strftime("%Y-%m-%d"),
+            "built": days.strftime("%d/%m/%Y"),
+            "street": "Oak",
+        }
+    )
+
+
+def test_all_columns_of_text_are_in_one_error_whose_calls_run() -> None:
+    X = houses()
+    with pytest.raises(
+        ValueError, match=r"4 columns of text \(dates in 'sold' .*'built'"
+    ) as raised:
+        GradientBoostingRegressor(n_estimators=2).fit(X, X["area"])
+    calls = str(raised.value).rpartition("Convert them first: ")[2].rstrip(".")
+    names = {"X": X, "stagewise": stagewise, "pandas": pd}
+    exec(calls, names)
+    model = GradientBoostingRegressor(n_estimators=2).fit(names["X"], X["area"])
+    assert [f.temporal_type for f in model.model_.features] == [None, None, "date", "date", None]
+
+
+@pytest.mark.parametrize("listed", [None, ["town"]])
+def test_categories_of_other_libraries_are_listed_in_the_parameter(listed: Any) -> None:
+    X = houses()[["town", "sold", "area", "street"]].assign(more="x")
+    frame = X if listed else pl.from_pandas(X)
+    names = ["town", "street", "more"]
+    model = GradientBoostingRegressor(n_estimators=2, categorical_features=listed)
+    with pytest.raises(ValueError, match=re.escape(f"set categorical_features={names}.")):
+        model.fit(frame, X["area"])
+    with pytest.raises(ValueError, match=r"^X column 'street' holds the text"):
+        model.fit(frame[["town", "street"] if listed else ["area", "street"]], X["area"])

@@ -9,7 +9,8 @@ import narwhals as nw
 import numpy as np
 
 from stagewise.data.reading.frame import Frame, open_frame
-from stagewise.data.reading.text_dates import parse_iso_date
+from stagewise.data.reading.text_columns import to_datetime_call
+from stagewise.data.reading.text_dates import MISSING_TEXTS, look_like_dates, parse_iso_date
 from stagewise.errors import ColumnWarning
 from stagewise.validation.messages import column_label, short_repr, warn_caller
 
@@ -19,21 +20,22 @@ MOSTLY = 0.9
 """The share of dates among the cells of a column from which the others are probably mistakes."""
 
 
-def parse_dates(X: Any, columns: Sequence[str] | None = None) -> Any:
+def parse_dates(X: Any, columns: str | Sequence[str] | None = None) -> Any:
     """Return a data frame in which text columns of dates are datetimes.
 
     A column is converted if all of its cells are missing or dates in ISO 8601, such as 2024-03-01,
     2024-03-01 14:05:07 or 2024-03-01T14:05:07.25+02:00. The command line reads CSV files by the
-    same rule. Datetimes with a time zone are converted to UTC.
+    same rule, so empty text, "NA", "n/a" and "null" are missing values. Datetimes with a time zone
+    are converted to UTC.
 
     Parameters
     ----------
     X : data frame
         Of pandas, polars, pyarrow or another library that narwhals supports. It is not changed.
-    columns : list of str or None, default=None
+    columns : str, list of str or None, default=None
         The columns to convert; a cell that is no such date is an error. None: all columns of text
-        that hold only such dates; a column in which few cells are no dates stays text, with a
-        warning.
+        that hold only such dates; a column of dates in another format, or in which few cells are no
+        dates, stays text, with a warning.
 
     Returns
     -------
@@ -56,6 +58,7 @@ def parse_dates(X: Any, columns: Sequence[str] | None = None) -> Any:
             "arrays and single rows by datetime.datetime.fromisoformat."
         )
     names = frame.names or [str(label) for label in frame.labels]
+    columns = [columns] if isinstance(columns, str) else columns
     for name in columns or ():
         if name not in names:
             raise ValueError(f"columns has {name!r}, which is no column of X: {', '.join(names)}.")
@@ -86,7 +89,7 @@ def _read_dates(frame: Frame, place: int, *, strict: bool) -> Any:
     wrong: list[int] = []
     found = np.full(len(cells), np.datetime64("NaT"), dtype="datetime64[ns]")
     for row, cell in enumerate(cells):
-        if cell is None or cell != cell:
+        if _is_missing(cell):
             continue
         if cell not in known:
             known[cell] = parse_iso_date(cell) if isinstance(cell, str) else None
@@ -95,20 +98,38 @@ def _read_dates(frame: Frame, place: int, *, strict: bool) -> Any:
             if not strict:
                 wrong.append(row)
                 if len(wrong) > len(cells) * (1 - MOSTLY):  # before all cells are parsed
-                    return None
+                    break
                 continue
             raise ValueError(
                 f"{column_label(frame.names, place)} holds {short_repr(cell)} at row {row}, which "
                 "is no date such as 2024-03-01 or 2024-03-01 14:05:00. Convert the column by its "
-                "own format, for instance with pandas.to_datetime(..., format=...)."
+                f"own format: {_own_format(frame, place, cells)}."
             )
         found[row] = np.datetime64(date, "ns")
     n_dates = int(np.count_nonzero(~np.isnat(found)))
-    if wrong:
-        if are_mostly_dates(n_dates, len(wrong)):
-            _warn_of_text(frame, place, wrong, cells)
-        return None
-    return found if known else None
+    if not wrong:
+        return found if known else None
+    if are_mostly_dates(n_dates, len(wrong)):
+        _warn_of_text(frame, place, wrong, cells)
+    elif not n_dates and look_like_dates(cell for cell in cells if not _is_missing(cell)):
+        warn_caller(
+            f"{column_label(frame.names, place)} stays text: dates such as "
+            f"{short_repr(cells[wrong[0]])} are not read without their format. Convert them: "
+            f"{_own_format(frame, place, cells)}.",
+            ColumnWarning,
+        )
+    return None
+
+
+def _is_missing(cell: Any) -> bool:
+    return cell is None or cell != cell or cell in MISSING_TEXTS
+
+
+def _own_format(frame: Frame, place: int, cells: list[Any]) -> str:
+    """Return the call that converts dates in another format, such as 31/12/2024."""
+    texts = [str(cell) for cell in cells if not _is_missing(cell)]
+    dated = [text for text in texts if parse_iso_date(text) is None]
+    return to_datetime_call(frame, frame.labels[place], dated)
 
 
 def _warn_of_text(frame: Frame, place: int, wrong: list[int], cells: list[Any]) -> None:

@@ -320,7 +320,9 @@ class Features(Sequence[Feature]):
             refuse_records(X, caller)
         records = open_records(X, self._names)
         if records is not None:
-            return read_records(records, caller, self.missing_values, known, allow_empty=True)
+            dates = [j for j, kind in self._temporal.items() if kind == "date"]
+            rows = records.with_dates(dates)  # JSON has no dates
+            return read_records(rows, caller, self.missing_values, known, allow_empty=True)
         frame = open_frame(X, caller)
         names = None if frame is None else frame.names
         if frame is not None and names is not None and self._names is not None:

@@ -38,6 +38,7 @@ from stagewise.data.reading.frame import Frame, open_frame
 from stagewise.data.reading.missing_values import ONLY_NAN, MissingValues
 from stagewise.data.reading.records import Records, open_records
 from stagewise.data.reading.sparse import SparseCells, read_sparse_cells
+from stagewise.data.reading.text_columns import refuse_text_columns
 from stagewise.validation.messages import column_label
 
 __all__ = [
@@ -358,6 +359,8 @@ def _by_columns(
             factors[j], taken[j] = factor.mask_values(missing_values)
             columns.append(factors[j].codes)
             continue
+        if categorical.learns_categories and isinstance(source, Frame) and source.is_text(j):
+            refuse_text_columns(source, positions)
         source.refuse_category(j, remedy)
         values, hidden = source.cells(j)
         found = missing_values.mask_in(values)

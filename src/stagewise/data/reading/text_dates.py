@@ -13,7 +13,14 @@ from typing import Any, Literal
 
 from stagewise.data.reading.datetimes import parse_datetime
 
-__all__ = ["DayOrder", "are_iso_dates", "day_order", "look_like_dates", "parse_iso_date"]
+__all__ = [
+    "MISSING_TEXTS",
+    "DayOrder",
+    "are_iso_dates",
+    "day_order",
+    "look_like_dates",
+    "parse_iso_date",
+]
 
 ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)"
@@ -35,6 +42,14 @@ LOOKS = re.compile(
 
 FIGURES = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2\d{2,4}\b", re.ASCII)
 DayOrder = Literal["day first", "month first", "ambiguous"]
+
+MISSING_TEXTS = frozenset(
+    [
+        *("", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "-NaN", "-nan"),
+        *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "1.#IND", "1.#QNAN"),
+    ]
+)
+"""The texts that are missing values in CSV files, as Arrow reads them."""
 
 
 def parse_iso_date(text: str) -> int | None:
