@@ -127,6 +127,22 @@ def test_the_cell_that_is_no_date_is_named(run, tmp_path):
     )
 
 
+@pytest.mark.parametrize("option", ["--ignore", "--categorical"])
+def test_a_file_that_an_option_took_is_named_with_the_command(run, towns, option):
+    file = str(towns / "t.csv")
+    code, _, err = run("train", "--target", "price", option, "zip", file)
+    assert code == 2
+    assert f"stagewise train --target price {file} {option} zip\n" in err
+    code, _, err = run("train", "--target", "price", option, "zip", "nofile.csv")
+    assert err.endswith("the following arguments are required: data\n")
+
+
+def test_a_file_that_an_option_of_predict_took_is_named(run, towns):
+    code, _, err = run("predict", "m.stgw", "--keep", "zip", towns / "t.csv", "--quiet")
+    assert code == 2
+    assert f"stagewise predict m.stgw {towns / 't.csv'} --keep zip --quiet\n" in err
+
+
 def write_days(path, days):
     rows = [f"{day},{place + 0.5}\n" for place, day in enumerate(days)]
     path.write_text("day,price\n" + "".join(rows))

@@ -203,6 +203,13 @@ def test_a_file_that_is_no_model_is_refused(run, command):
 # --- the program itself -----------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("words", [["--output", "p.csv"], ["--output=p.csv"]])
+def test_an_unknown_option_suggests_the_nearest_one(run, words):
+    code, _, err = run("predict", "m.stgw", "t.csv", *words)
+    assert code == 2
+    assert f"unrecognized arguments: {' '.join(words)} (did you mean '--out'?)" in err
+
+
 @pytest.mark.parametrize("argv", [[], ["train"], ["dance"], ["train", "t.csv", "--target"]])
 def test_a_mistyped_command_has_exit_code_2(run, argv):
     code, out, err = run(*argv)

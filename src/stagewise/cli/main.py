@@ -21,16 +21,20 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import shlex
 import sys
 import traceback
 import warnings
 from collections.abc import Sequence
+from typing import NoReturn
 
-from stagewise.cli.errors import InputError
+from stagewise.cli.errors import InputError, did_you_mean
+from stagewise.cli.names import with_files_first
 from stagewise.cli.screen import Screen
 
 __all__ = ["main"]
 
+REQUIRED, UNKNOWN = "the following arguments are required", "unrecognized arguments:"
 OK, BAD_INPUT, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 # The file of the same name has the functions `add_arguments` and `run`.
@@ -114,11 +118,31 @@ def _fail(args: argparse.Namespace, sentence: str, code: int) -> int:
     return code
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors have the option that was meant, and the file that an option took."""
+
+    argv: Sequence[str] = ()
+    options: Sequence[str] = ()
+    """The options of the command."""
+
+    def error(self, message: str) -> NoReturn:
+        right = with_files_first(self.argv) if message.startswith(REQUIRED) else None
+        if right is not None:
+            message += (
+                ". An option such as --ignore takes all names that follow it, and the last one is "
+                f"a file; write it first: {shlex.join(['stagewise', *right])}"
+            )
+        if message.startswith(UNKNOWN):
+            word = next((word for word in self.argv if word in message.split()[2:]), "")
+            message += did_you_mean(word.partition("=")[0], self.options)
+        super().error(message)
+
+
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser; only commands that `argv` contains get their arguments."""
     from stagewise import __version__
 
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="stagewise",
         description="Boosting, forests and linear models from the command line: train a model on "
         "a table, predict with it, evaluate it and inspect it.",
@@ -137,8 +161,10 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
             name, parents=[shared], help=summary, description=f"{summary[0].upper()}{summary[1:]}."
         )
         if name in argv:
+            parser.argv = one.argv = argv
             command = importlib.import_module(f"stagewise.cli.{name}")
             command.add_arguments(one)
+            parser.options = list(one._option_string_actions)  # noqa: SLF001
             one.set_defaults(run=command.run)
     return parser
 

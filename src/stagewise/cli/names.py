@@ -10,9 +10,10 @@ from __future__ import annotations
 import argparse
 import csv
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-__all__ = ["add_column_names"]
+__all__ = ["add_column_names", "with_files_first"]
 
 
 def add_column_names(
@@ -53,3 +54,19 @@ def _split(words: Sequence[str]) -> list[str]:
     ['age', 'city', 'job', 'income, net']
     """
     return [name for line in csv.reader(words, skipinitialspace=True) for name in line if name]
+
+
+def with_files_first(argv: Sequence[str]) -> list[str] | None:
+    """Return arguments with the files that an option took as names of columns before this option.
+
+    None: no option with several values ends with an existing file.
+    """
+    starts = [place for place, word in enumerate(argv) if word.startswith("--")]
+    ends = [*starts[1:], len(argv)]
+    for start, end in zip(starts, ends, strict=False):  # without an option there is no start
+        first = end
+        while first > start + 2 and Path(argv[first - 1]).is_file():
+            first -= 1
+        if first < end:
+            return [*argv[:start], *argv[first:end], *argv[start:first], *argv[end:]]
+    return None
