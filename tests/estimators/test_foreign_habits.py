@@ -98,9 +98,30 @@ def test_arguments_of_rankers_have_a_message() -> None:
         model.fit(X, y > 0, eval_qid=[80])
 
 
-def test_the_name_of_a_column_is_no_qid() -> None:
-    with pytest.raises(ValueError, match=r"Pass the column itself, such as qid=table\['search'\]"):
+def test_the_name_of_a_column_is_no_qid_and_no_weight() -> None:
+    words = r"it would be a feature: fit\(X\.drop\(columns='search'\), y, qid=X\['search'\]\)\.$"
+    with pytest.raises(ValueError, match=words):
         GradientBoostingRanker(n_estimators=3).fit(X, y > 0, qid="search")
+    words = r"^sample_weight is the text 'w'.*columns='w'\), y, sample_weight=X\['w'\]\)\.$"
+    for kind in (GradientBoostingRegressor, stagewise.RandomForestRegressor):
+        with pytest.raises(ValueError, match=words):
+            kind(n_estimators=3).fit(X, y, sample_weight="w")
+
+
+def test_functions_without_queries_name_the_ranking_target(tmp_path: Path) -> None:
+    model = GradientBoostingRanker(n_estimators=3).fit(X, y > 0, qid=np.arange(80) % 8)
+    words = r"has no argument 'qid'\. .*: y=stagewise\.ranking_target\(y, qid=\.\.\.\)\.$"
+    with pytest.raises(TypeError, match=words):
+        stagewise.inspection.scores(model, X, y > 0, qid=np.arange(80) % 8)
+    for call in (
+        lambda: stagewise.inspection.scores(model, X, y > 0),
+        lambda: model.report(X, y > 0, tmp_path / "page.html"),
+        lambda: model.score(X, y > 0),
+    ):
+        with pytest.raises(ValueError, match=r"read y=stagewise\.ranking_target\(y, qid=\.\.\.\)"):
+            call()
+    with pytest.raises(TypeError, match=r"Queries are those of GradientBoostingRanker\.$"):
+        GradientBoostingRegressor().fit(X, y, qid=np.arange(80))
 
 
 def test_the_error_for_a_text_date_in_a_single_row_names_fromisoformat() -> None:

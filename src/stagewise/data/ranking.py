@@ -25,7 +25,7 @@ NEEDS_QUERIES_OF_SET = (
 NEEDS_QUERIES = (
     "{} ranks the rows of each query, and needs the query of every row. Pass qid=..., one value "
     "for each row, or query_sizes=..., the numbers of consecutive rows; qid=0 makes all rows one "
-    "query."
+    "query. Functions without these arguments read y=stagewise.ranking_target(y, qid=...)."
 )
 POSITION = "position"
 
@@ -134,7 +134,8 @@ def read_keys(keys: Any, n_rows: int, name: str) -> npt.NDArray[Any]:
     if isinstance(keys, str):
         raise ValueError(
             f"{name} is the text {keys!r}, and must have one entry for each of {n_rows} rows. Pass "
-            f"the column itself, such as {name}=table[{keys!r}]."
+            "the column itself, and leave it out of X, where it would be a feature: "
+            f"fit(X.drop(columns={keys!r}), y, {name}=X[{keys!r}])."
         )
     if own.shape != (n_rows,):
         raise ValueError(

@@ -120,6 +120,13 @@ def check_weight(sample_weight: Any, n_rows: int) -> Vector | None:
     """
     if sample_weight is None:
         return None
+    if isinstance(sample_weight, str):
+        raise ValueError(
+            f"sample_weight is the text {sample_weight!r}, and must have one number for each of "
+            f"{n_rows} rows. Pass the column itself, and leave it out of X, where it would be a "
+            f"feature: fit(X.drop(columns={sample_weight!r}), y, "
+            f"sample_weight=X[{sample_weight!r}])."
+        )
     if isinstance(sample_weight, numbers.Real):
         sample_weight = np.full(n_rows, sample_weight, dtype=np.float64)
     weight = read_weights(sample_weight, n_rows)

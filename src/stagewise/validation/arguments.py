@@ -136,18 +136,21 @@ def unknown_argument(
     """
     own = [other for other in known if other != "self"]
     hint = "" if kind is None or function_name == "fit" else call_hint(name, kind)
-    return TypeError(f"{function_name}() has no argument {name!r}.{hint or _hint(name, own, kind)}")
+    hint = hint or _hint(name, function_name, own, kind)
+    return TypeError(f"{function_name}() has no argument {name!r}.{hint}")
 
 
-def _hint(name: str, known: list[str], kind: type | None) -> str:
+def _hint(name: str, function_name: str, known: list[str], kind: type | None) -> str:
     """Return a sentence with the right argument, or with the right parameter of the estimator.
 
     Parameters
     ----------
     name : str
         The argument that was passed.
+    function_name : str
+        The function.
     known : list of str
-        The arguments of the function.
+        Its arguments.
     kind : type or None
         The class that has the function as a method.
     """
@@ -155,6 +158,10 @@ def _hint(name: str, known: list[str], kind: type | None) -> str:
     if name == "alpha" and ours not in known:
         ours = next((each for each in ERROR_RATE if each in known), ours)
         note = ERROR_RATE.get(ours, note)
+    if name in ("qid", "query_sizes") and "y" in known:
+        if kind is not None and function_name == "fit":
+            return " Queries are those of GradientBoostingRanker."
+        return f" Pass the queries with y: y=stagewise.ranking_target(y, {name}=...)."
     if ours in known:
         return f" Here it is {ours}{f' ({note})' if note else ''}."
     parameters = [] if kind is None else list(inspect.signature(kind).parameters)
