@@ -435,9 +435,12 @@ def conformal_rule(*methods: str) -> OptionRule:
 
 
 def _conformal_hint(value: Any) -> str:
-    """Return what sets a number that was passed as `conformal`; empty: nothing."""
+    """Return a remedy for a value of `conformal` that is not allowed."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        return ""
+        return (
+            "intervals of numbers have one width; for widths that differ between rows, also set "
+            "loss='quantile', quantile=[0.05, 0.5, 0.95] of GradientBoostingRegressor"
+        )
     if 0 < float(value) < 1:
         return f"coverage={value:g} is an argument of predict_interval and predict_set"
     return f"early_stopping={value:g} sets the number of folds, besides conformal='cv'"

@@ -318,6 +318,10 @@ def test_a_model_without_scores_has_no_intervals() -> None:
     ("model", "message"),
     [
         (GradientBoostingRegressor(conformal="oob"), "must be one of None, 'split', 'cv', 'cv\\+'"),
+        (
+            GradientBoostingRegressor(conformal=True),
+            r"differ between rows, also set loss='quantile', quantile=\[0\.05, 0\.5, 0\.95\]",
+        ),
         (RandomForestRegressor(conformal="cv"), "must be one of None, 'split', 'oob'"),
         (RandomForestRegressor(conformal=Conformal(method="cv")), "must have one of the methods"),
         (
