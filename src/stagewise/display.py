@@ -13,7 +13,16 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-__all__ = ["Displayed", "Facts", "Lines", "Summary", "Text", "format_value", "spread"]
+__all__ = [
+    "Displayed",
+    "Facts",
+    "Lines",
+    "Summary",
+    "Tabled",
+    "Text",
+    "format_value",
+    "spread",
+]
 
 MOST_ROWS = 12
 """The largest number of rows of a displayed table."""
@@ -169,6 +178,22 @@ class Displayed:
         return self._summary().html()
 
 
+class Tabled(Displayed):
+    """A result with a table."""
+
+    __slots__ = ()
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return the rows of the table."""
+        raise NotImplementedError(type(self).__name__)
+
+    def to_frame(self) -> Any:
+        """Return the rows of `table` as a data frame of pandas, which must be installed."""
+        import pandas as pd
+
+        return pd.DataFrame(self.table())
+
+
 class Lines(list[dict[str, Any]]):
     """A table as a list of dictionaries, which a notebook shows as a table.
 
@@ -259,10 +284,10 @@ def format_value(value: Any) -> str:
 
 def _fact(value: Any) -> Any:
     """Return a fact of bounded length: the first items of a list or a mapping."""
+    if isinstance(value, (str, list, tuple, Mapping)) and not value:
+        return "none"
     if not isinstance(value, (list, tuple, Mapping)):
         return value
-    if not value:
-        return "none"
     if len(value) <= MOST_ITEMS:
         return _joined(value) if not isinstance(value, Mapping) else value
     more = f", … ({len(value) - MOST_ITEMS} more)"

@@ -48,6 +48,19 @@ def test_folds_score_every_row_by_a_model_that_was_not_fitted_to_it(run, folder,
     assert result["validation_baseline"] == pytest.approx(constant, rel=1e-3, abs=1e-12)
 
 
+def test_rows_of_a_single_hold_out_are_not_those_of_folds(run, tmp_path):
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=2400)
+    csv.write_csv(pa.table({"a": a, "y": a + rng.normal(size=2400)}), tmp_path / "t.csv")
+    code, out, _ = run(
+        *("train", tmp_path / "t.csv", "--target", "y", "--model", tmp_path / "m.stgw"),
+        *("--set", "learning_rate=0.3"),
+    )
+    assert code == 0
+    held = "Scores of 480 training rows, held out of a first fit; they chose the number of rounds"
+    assert held in out
+
+
 def test_rows_that_early_stopping_held_out_are_not_trained_on(run, folder, tmp_path):
     result, model = train(run, tmp_path, "--early-stopping", "--set", "n_estimators=30")
     X, y = features(folder)

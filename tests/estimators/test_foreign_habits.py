@@ -57,6 +57,20 @@ def test_methods_of_an_attribute_of_another_library_have_replacements(
     assert (tmp_path / "model.stgw").exists()
 
 
+def test_facts_about_a_fit_are_named_as_left_out_of_files(tmp_path: Path) -> None:
+    model = GradientBoostingRegressor(n_estimators=3).fit(X, y)
+    model.save(tmp_path / "model.stgw")
+    for other in (stagewise.load(tmp_path / "model.stgw"), model.refit(X, y)):
+        for name in ("best_score_", "evals_result_", "fit_report_"):
+            with pytest.raises(
+                AttributeError, match=rf"'{name}'\. .*model files and refit leave it"
+            ):
+                getattr(other, name)
+    for without in (model, GradientBoostingRegressor()):
+        with pytest.raises(AttributeError, match=r"'oob_score_'$"):
+            without.oob_score_  # noqa: B018
+
+
 def test_an_interval_of_an_error_rate_has_a_message() -> None:
     model = GradientBoostingRegressor(n_estimators=3).fit(X, y)
     with pytest.raises(TypeError, match=r"Here it is coverage \(coverage=1 - alpha"):

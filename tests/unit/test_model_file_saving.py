@@ -265,8 +265,14 @@ def test_loading_a_directory_is_an_error(tmp_path: Path) -> None:
 
 
 def test_loading_a_file_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"missing\.stgw"):
+    words = rf"the folder '{tmp_path}' has no such file: '.*missing\.stgw'$"
+    with pytest.raises(FileNotFoundError, match=words):
         read_model(tmp_path / "missing.stgw")
+    (tmp_path / "misssing.stgw").touch()
+    with pytest.raises(FileNotFoundError, match=r"\(Did you mean 'misssing\.stgw'\?\)"):
+        read_model(tmp_path / "missing.stgw")
+    with pytest.raises(FileNotFoundError, match=rf"there is no folder '{tmp_path}/none'"):
+        read_model(tmp_path / "none" / "missing.stgw")
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a file without end")

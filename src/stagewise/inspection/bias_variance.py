@@ -12,7 +12,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
 from stagewise.axes import new_axes
-from stagewise.display import Displayed, Summary, spread
+from stagewise.display import Summary, Tabled, spread
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.inspection.plots import COLOURS
@@ -29,7 +29,7 @@ LEAST_PREDICTIONS = 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BiasVariance(Displayed):
+class BiasVariance(Tabled):
     """The parts of the expected error; error = bias + variance + noise.
 
     Attributes

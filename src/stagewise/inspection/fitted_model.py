@@ -149,7 +149,17 @@ class FittedModel:
         return int(feature)
 
     def positions(self, features: Any, name: str = "features") -> tuple[int, ...]:
-        """Return the indices of one feature or of several different features."""
+        """Return the indices of one feature or of several different features.
+
+        A list of one pair is the pair, as in scikit-learn.
+        """
+        if isinstance(features, list) and len(features) == 1 and _is_pair(features[0]):
+            (features,) = features
+        if isinstance(features, list) and any(map(_is_pair, features)):
+            raise InvalidParameterError(
+                f"{name} must be one feature or a list of different features; got "
+                f"{short_repr(features)}. Call the function once for each pair."
+            )
         several = isinstance(features, Iterable) and not isinstance(features, str)
         places = tuple(self.position(f, name) for f in (features if several else [features]))
         if not places or len(set(places)) < len(places):
@@ -360,3 +370,7 @@ class FittedModel:
         """Return checked sample weights; 1 if None."""
         weight = check_weight(sample_weight, n_rows)
         return np.ones(n_rows) if weight is None else weight
+
+
+def _is_pair(features: Any) -> bool:
+    return isinstance(features, (list, tuple)) and len(features) == 2

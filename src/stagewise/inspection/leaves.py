@@ -15,7 +15,7 @@ import numpy.typing as npt
 from stagewise.data.feature import Feature
 from stagewise.data.reading.datetimes import format_datetime_short
 from stagewise.data.reading.wide_integers import threshold_as_integer
-from stagewise.display import MOST_ROWS, Displayed, Summary
+from stagewise.display import MOST_ROWS, Displayed, Summary, Tabled
 from stagewise.inspection import memory_limits
 from stagewise.inspection.encoded_rows import EncodedRows
 from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
@@ -95,7 +95,7 @@ def _leaves(fitted: FittedModel, rows: EncodedRows) -> npt.NDArray[np.int32]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Contributions(Displayed):
+class Contributions(Tabled):
     """The contribution of every round to the scores of rows.
 
     Attributes

@@ -51,6 +51,8 @@ FOREIGN_ARGUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "random_state": ("seed", ""),
         "scoring": ("loss", "a loss, smaller is better"),
         "subsample": ("max_samples", ""),
+        "max_display": ("top", ""),
+        "max_num_features": ("top", ""),
         "w": ("sample_weight", ""),
         "weights": ("sample_weight", ""),
     }

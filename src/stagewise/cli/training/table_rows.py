@@ -163,6 +163,8 @@ class TableRows:
             table = ScoreTable.of_arrays(estimator, y, y_pred[known], target, *rows)
             n = int(known.sum())
             where = f"{amount(n, 'training row')}, each predicted by {by} not fitted to it"
+            if kind == "folds" and _is_one_hold_out(estimator):
+                where = f"{amount(n, 'training row')}, held out of a first fit"
             return HeldOutScores(kind, where, table, n, n)
         return None
 
@@ -194,6 +196,11 @@ class TableRows:
             read = self._task == "regression"
             y = numbers(table, target, "target") if read else labels(table, target)
         return y, None if weight is None else numbers(table, weight, "weight")
+
+
+def _is_one_hold_out(estimator: Any) -> bool:
+    """Return whether the rows of one fold were held out, not those of each fold in turn."""
+    return bool(estimator.fit_report_.get("round_choice", {}).get("folds") == 1)
 
 
 def _draw_rows(y: npt.NDArray[Any], fraction: float, seed: int, task: str) -> npt.NDArray[np.bool_]:

@@ -11,7 +11,27 @@ from stagewise.validation.foreign_calls import attribute_hint
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import name_hint, nested_hint, unknown_parameters
 
-__all__ = ["LibraryEstimator"]
+__all__ = ["FACTS_OF_A_FIT", "LibraryEstimator"]
+
+FACTS_OF_A_FIT = (
+    "best_score_",
+    "evals_result_",
+    "fit_report_",
+    "held_out_rows_",
+    "oob_decision_function_",
+    "oob_improvement_",
+    "oob_loss_",
+    "oob_prediction_",
+    "oob_score_",
+    "oof_prediction_",
+    "pruning_path_",
+)
+"""Attributes about a fit and its rows, which model files and `refit` leave out."""
+
+LEFT_OUT = (
+    " It is a fact about the fit, and model files and refit leave it out: read it from the "
+    "estimator that was fitted, or keep that with pickle."
+)
 
 
 class LibraryEstimator(BaseEstimator):
@@ -47,7 +67,9 @@ class LibraryEstimator(BaseEstimator):
 
         def __getattr__(self, name: str) -> Any:
             """Raise AttributeError; for a name of another library, with what replaces it here."""
-            hint = attribute_hint(name, type(self))
+            is_left_out = name in FACTS_OF_A_FIT and "model_" in vars(self)
+            is_left_out &= "fit_report_" not in vars(self)
+            hint = LEFT_OUT if is_left_out else attribute_hint(name, type(self))
             if hint:
                 message = f"{type(self).__name__!r} object has no attribute {name!r}.{hint}"
                 raise AttributeError(message, name=name, obj=self)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.display import Displayed, Summary
+from stagewise.display import Summary, Tabled
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.dependence.arguments import check_order
 from stagewise.inspection.dependence.grid import MAX_POINTS, Grid, grid_summary, make_grids
@@ -38,7 +38,7 @@ Places = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AccumulatedEffects(Displayed):
+class AccumulatedEffects(Tabled):
     """The effect of one feature, or the interaction effect of two.
 
     Attributes

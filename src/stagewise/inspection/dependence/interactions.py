@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.display import Displayed, Summary
+from stagewise.display import Summary, Tabled
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.dependence.partial_dependence import brute_score, recursion_score
 from stagewise.inspection.dependence.traversal import Traversal
@@ -33,7 +33,7 @@ METHODS = OneOf(("recursion", "brute"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Interactions(Displayed):
+class Interactions(Tabled):
     """Friedman's H of features, pairs or triples of features.
 
     Attributes

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from stagewise._native import Columns
-from stagewise.display import Displayed, Summary
+from stagewise.display import Summary, Tabled
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.dependence.arguments import check_order
 from stagewise.inspection.dependence.grid import Grid, grid_summary, make_grids
@@ -50,7 +50,7 @@ CELLS_AT_ONCE = 2**22
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Dependence(Displayed):
+class Dependence(Tabled):
     """The partial dependence on one or two features.
 
     Attributes

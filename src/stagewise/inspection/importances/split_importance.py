@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.display import MOST_ROWS, Displayed, Summary
+from stagewise.display import MOST_ROWS, Summary, Tabled
 from stagewise.inspection.fitted_model import FittedModel, Vector, check_argument
 from stagewise.inspection.plots import plot_bars
 from stagewise.model.model import Model
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.messages import warn_caller
 from stagewise.validation.rules import Number
 
@@ -25,7 +26,7 @@ __all__ = ["KINDS", "Importance", "split_importance"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Importance(Displayed):
+class Importance(Tabled):
     """The importance of each feature, or group of features.
 
     Attributes
@@ -95,6 +96,7 @@ class Importance(Displayed):
             rows.append(row)
         return rows
 
+    @suggests_arguments
     def plot(self, ax: Any = None, *, top: int = 20) -> Any:
         """Plot bars, the largest on top, with confidence limits if there are any.
 

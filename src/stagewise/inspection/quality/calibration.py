@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from stagewise.display import Displayed, Summary, spread
+from stagewise.display import Summary, Tabled, spread
 from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.inspection.quality.plots import plot_calibration
 from stagewise.inspection.quality.predictions import Predictions
@@ -23,7 +23,7 @@ __all__ = ["Calibration", "calibration", "weight_bins", "wilson_limits"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Calibration(Displayed):
+class Calibration(Tabled):
     """Mean predicted probability and observed share in each bin.
 
     Attributes

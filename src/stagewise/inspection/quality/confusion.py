@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.display import MOST_ROWS, Displayed, Summary
+from stagewise.display import MOST_ROWS, Summary, Tabled
 from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.inspection.quality.plots import plot_confusion
 from stagewise.inspection.quality.predictions import Predictions
@@ -23,7 +23,7 @@ MOST_CLASSES = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConfusionMatrix(Displayed):
+class ConfusionMatrix(Tabled):
     """A confusion matrix.
 
     Attributes

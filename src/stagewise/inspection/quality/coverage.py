@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stagewise.axes import DOTS, LINE, new_axes
-from stagewise.display import Displayed, Summary, spread
+from stagewise.display import Summary, Tabled, spread
 from stagewise.estimators.bases.model_access import largest_coverage, read_validation_target
 from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.inspection.quality.calibration import wilson_limits
@@ -23,7 +23,7 @@ _SHARE = Number(0.0, 1.0, open_low=True, open_high=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Coverage(Displayed):
+class Coverage(Tabled):
     """The observed coverage of intervals or sets of several nominal coverages.
 
     Attributes

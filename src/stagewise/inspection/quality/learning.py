@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 
 from stagewise.bagging.base import BaseBagging
 from stagewise.boosting.monitor import HELD_OUT, OUT_OF_BAG, TRAIN
-from stagewise.display import Displayed, Summary, spread
+from stagewise.display import Summary, Tabled, spread
 from stagewise.estimators.auto.base import BaseAuto
 from stagewise.estimators.bases.predictions.scores import ModelScores
 from stagewise.estimators.bases.trees.forest import BaseForest
@@ -31,7 +31,7 @@ NAMES = (TRAIN, HELD_OUT, OUT_OF_BAG)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LearningCurves(Displayed):
+class LearningCurves(Tabled):
     """The loss, or a metric, after each round of a fit.
 
     Attributes

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.display import Displayed, Summary
+from stagewise.display import Summary, Tabled
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.model_access import read_exposure
 from stagewise.inspection.fitted_model import Vector, check_argument
@@ -24,7 +24,7 @@ __all__ = ["Lift", "lift"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Lift(Displayed):
+class Lift(Tabled):
     """Groups of rows in the order of their predicted rates.
 
     Attributes

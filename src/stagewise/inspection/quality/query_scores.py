@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
-from stagewise.display import Displayed, Summary
+from stagewise.display import Summary, Tabled
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.predictions.ranker import RankerPredictions, queries_of
 from stagewise.inspection.fitted_model import Vector, check_argument
@@ -35,7 +35,7 @@ FEWEST_BOOTSTRAPPED = 20
 
 
 @dataclass(frozen=True, repr=False)
-class QueryScores(Displayed):
+class QueryScores(Tabled):
     """The scores of every query, and their means.
 
     Attributes

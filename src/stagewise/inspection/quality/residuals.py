@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from stagewise.display import Displayed, Summary
+from stagewise.display import Summary, Tabled
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.inspection.quality.plots import plot_residuals
@@ -25,7 +25,7 @@ QUARTILES = (0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Residuals(Displayed):
+class Residuals(Tabled):
     """Predictions, true targets and residuals of a regression.
 
     Attributes

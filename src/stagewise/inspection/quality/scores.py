@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from stagewise.display import Displayed, Summary
+from stagewise.display import Displayed, Summary, Tabled
 from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.inspection.quality.metrics import Metric, metrics_of
 from stagewise.inspection.quality.plots import plot_intervals
@@ -65,7 +65,7 @@ class Score(Displayed):
 
 
 @dataclass(frozen=True, repr=False)
-class Scores(Displayed):
+class Scores(Tabled):
     """The scores of a model on some rows.
 
     Attributes
@@ -146,9 +146,9 @@ class Scores(Displayed):
         return cls(task, n, share, scored)
 
     def __getitem__(self, name: str) -> Score:
-        """Return the score of this name."""
+        """Return the score of this name, or of its label, such as "AUC", in any case."""
         for score in self.scores:
-            if score.name == name:
+            if name.lower() in (score.name, score.label.lower()):
                 return score
         raise KeyError(
             f"{name!r} is not a score; the scores are {', '.join(s.name for s in self.scores)}"

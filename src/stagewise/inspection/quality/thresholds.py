@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.display import MOST_ROWS, Displayed, Summary, spread
+from stagewise.display import MOST_ROWS, Summary, Tabled, spread
 from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.inspection.quality.plots import plot_tradeoff
 from stagewise.inspection.quality.predictions import Predictions
@@ -22,7 +22,7 @@ __all__ = ["CostCurve", "PrecisionRecall", "RocCurve", "Thresholds", "thresholds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RocCurve(Displayed):
+class RocCurve(Tabled):
     """The receiver operating characteristic (ROC) curve.
 
     Attributes
@@ -65,7 +65,7 @@ class RocCurve(Displayed):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PrecisionRecall(Displayed):
+class PrecisionRecall(Tabled):
     """The precision-recall curve.
 
     Attributes
@@ -107,7 +107,7 @@ class PrecisionRecall(Displayed):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CostCurve(Displayed):
+class CostCurve(Tabled):
     """The mean cost of errors by threshold.
 
     Attributes
@@ -162,7 +162,7 @@ class CostCurve(Displayed):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Thresholds(Displayed):
+class Thresholds(Tabled):
     """True and false positives by threshold.
 
     Attributes

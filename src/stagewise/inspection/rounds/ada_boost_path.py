@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.axes import DOTS, LINE, new_axes
-from stagewise.display import Displayed, Summary, spread
+from stagewise.display import Summary, Tabled, spread
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.ada_boost import AdaBoostClassifier
 from stagewise.estimators.bases.model_access import fit_loss, predict_scores
@@ -28,7 +28,7 @@ __all__ = ["AdaBoostPath", "ada_boost_path"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AdaBoostPath(Displayed):
+class AdaBoostPath(Tabled):
     """AdaBoost's quantities of every round m, for the rows that were passed.
 
     Attributes

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from stagewise.axes import LINE, new_axes
-from stagewise.display import Displayed, Summary, spread
+from stagewise.display import Summary, Tabled, spread
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.ada_boost import AdaBoostClassifier
 from stagewise.inspection.fitted_model import Vector, check_argument
@@ -32,7 +32,7 @@ LABELS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Margins(Displayed):
+class Margins(Tabled):
     """The margins of rows after some rounds; a row is classified correctly if its margin is > 0.
 
     Attributes

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from stagewise.inspection.plots import format_datetime_axes
 from stagewise.inspection.shap.attributions import Attributions
 from stagewise.inspection.shap.plots import plot_beeswarm, plot_dependence, plot_waterfall
+from stagewise.validation.arguments import suggests_arguments
 
 __all__ = ["ShapPlots"]
 
@@ -28,6 +29,7 @@ class ShapPlots:
     data: Any
     offset: npt.NDArray[np.float64] | None
 
+    @suggests_arguments
     def beeswarm(self, ax: Any = None, *, top: int = 12, output: str | None = None) -> Any:
         """Plot the Shapley values of all rows, one line per feature, the most important on top.
 
@@ -54,6 +56,7 @@ class ShapPlots:
         names = [one.names[j] for j in chosen]
         return plot_beeswarm(names, one.values[:, chosen], colour, one.label, ax)
 
+    @suggests_arguments
     def waterfall(
         self, row: int, ax: Any = None, *, top: int = 10, output: str | None = None
     ) -> Any:
@@ -80,6 +83,7 @@ class ShapPlots:
         label = one.label.replace("Shapley value", "model output")
         return plot_waterfall(names, parts, (one.base, one.model_output(i)), label, ax)
 
+    @suggests_arguments
     def dependence(
         self,
         feature: str | int,

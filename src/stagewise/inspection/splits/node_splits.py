@@ -11,7 +11,7 @@ import numpy.typing as npt
 from stagewise.axes import LINE, new_axes
 from stagewise.data.reading.datetimes import format_datetime_short
 from stagewise.data.reading.wide_integers import threshold_as_integer
-from stagewise.display import MOST_ROWS, Displayed, Summary
+from stagewise.display import MOST_ROWS, Summary, Tabled
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.fitted_model import FittedModel, check_argument
 from stagewise.inspection.plots import COLOURS
@@ -30,7 +30,7 @@ SIDES = {LEFT: "left", RIGHT: "right"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NodeSplits(Displayed):
+class NodeSplits(Tabled):
     """A node of a tree, and its candidate splits, the best first.
 
     Attributes

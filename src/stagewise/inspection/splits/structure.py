@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.display import Displayed, Summary
+from stagewise.display import Summary, Tabled
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.splits.objectives import GradientObjective
 from stagewise.inspection.splits.tree_rows import TreeRows
@@ -20,7 +20,7 @@ Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StructureScore(Displayed):
+class StructureScore(Tabled):
     """Obj*(q) = -½ Σ_j G_j² / (H_j + λ) + γ J of a partition of the rows into J regions.
 
     Attributes

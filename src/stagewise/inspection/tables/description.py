@@ -15,7 +15,7 @@ import numpy.typing as npt
 from stagewise.data.categories.categorical_features import CategoricalFeatures
 from stagewise.data.reading.sparse import SparseCells
 from stagewise.data.reading.table import Table, read_table
-from stagewise.display import MOST_ROWS, Displayed, Summary
+from stagewise.display import MOST_ROWS, Summary, Tabled
 from stagewise.errors import InvalidParameterError
 from stagewise.inspection.tables.association import (
     correlation_matrix,
@@ -47,7 +47,7 @@ WEAKEST = 0.3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Description(Displayed):
+class Description(Tabled):
     """The description of a table.
 
     Attributes

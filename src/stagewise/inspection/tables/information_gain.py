@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from stagewise.data import CategoricalFeatures, Table, check_weight, read_labels, read_table
 from stagewise.data.reading.sparse import SparseCells
-from stagewise.display import Displayed, Summary
+from stagewise.display import Summary, Tabled
 from stagewise.inspection.fitted_model import check_argument
 from stagewise.trees.impurity import class_impurity
 from stagewise.validation.arguments import suggests_arguments
@@ -26,7 +26,7 @@ Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class InformationGain(Displayed):
+class InformationGain(Tabled):
     """The information gain of every feature of a table.
 
     Attributes

@@ -22,6 +22,7 @@ from stagewise.model.file.contents import pack, unpack
 from stagewise.model.file.header import MAX_HEADER, dump_header, parse_header
 from stagewise.model.file.sections import UnknownSectionError, pack_sections, unpack_sections
 from stagewise.model.model import Model
+from stagewise.validation.parameters import nearest_name
 
 __all__ = ["decode", "encode", "read_model", "write_model"]
 
@@ -179,6 +180,16 @@ def write_model(
     replace_file(path, encode(model, estimator))
 
 
+def _no_file(path: Path) -> str:
+    """Return the reason why a model file was not found, with its folder."""
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        return f"The model cannot be loaded: there is no folder {str(folder)!r}"
+    near = nearest_name(path.name, (own.name for own in folder.glob("*.stgw")))
+    hint = f" ({near.strip()})" if near else ""
+    return f"The model cannot be loaded: the folder {str(folder)!r} has no such file{hint}"
+
+
 def read_model(path: str | os.PathLike[str]) -> tuple[Model, dict[str, Any]]:
     """Load a model from a file.
 
@@ -203,6 +214,8 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Model, dict[str, Any]]:
     if path.is_dir():
         reason = "The model cannot be loaded: this is a directory, not a file"
         raise IsADirectoryError(errno.EISDIR, reason, str(path))
+    if not path.exists():
+        raise FileNotFoundError(errno.ENOENT, _no_file(path), str(path))
     try:
         with path.open("rb") as file:
             # Checked before the rest is read: another file may be of any length.

@@ -12,6 +12,7 @@ from stagewise.boosting.recipe import BY_RESPONSE, Recipe
 from stagewise.data import TargetScale, TargetScales
 from stagewise.data.bins import core_columns
 from stagewise.errors import InvalidParameterError
+from stagewise.estimators.bases.estimator import FACTS_OF_A_FIT
 from stagewise.estimators.bases.model_access import fit_loss, fit_spec, is_average, several_scores
 from stagewise.estimators.parameters.round_parameters import RoundParameters
 from stagewise.model.model import Model
@@ -25,21 +26,6 @@ from stagewise.validation.rules import Number
 from stagewise.workers import make_workers
 
 __all__ = ["refit_estimator"]
-
-DESCRIBE_THE_FIT = (
-    "best_score_",
-    "evals_result_",
-    "fit_report_",
-    "held_out_rows_",
-    "oob_decision_function_",
-    "oob_improvement_",
-    "oob_loss_",
-    "oob_prediction_",
-    "oob_score_",
-    "oof_prediction_",
-    "pruning_path_",
-)
-"""Attributes of the rows of the first fit, which the new estimator does not have."""
 
 
 def refit_estimator(
@@ -95,7 +81,7 @@ def refit_estimator(
         )
     unit = scale.loss_unit(loss.degree or 0)
     again = copy.copy(estimator)
-    for name in DESCRIBE_THE_FIT:
+    for name in FACTS_OF_A_FIT:
         again.__dict__.pop(name, None)
     again._adopt(  # noqa: SLF001
         replace(
