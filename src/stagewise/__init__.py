@@ -214,10 +214,12 @@ def _name_hint(name: str) -> str:
     """Return a sentence with the public name that is meant, here or in `inspection`, or ""."""
     calls = _importlib.import_module("stagewise.validation.foreign_calls")
     nearest = _importlib.import_module("stagewise.validation.parameters").nearest_name
-    found = calls.function_hint(name) or nearest(name, __all__)
-    module = "stagewise.inspection"
-    names = () if found else getattr(_importlib.import_module(module), "__all__", ())
-    return found or nearest(name, names, module)
+    hint: str = calls.function_hint(name) or nearest(name, __all__)
+    if not hint:
+        module = "stagewise.inspection"
+        names = getattr(_importlib.import_module(module), "__all__", ())
+        hint = nearest(name, names, module)
+    return hint
 
 
 def __dir__() -> list[str]:
