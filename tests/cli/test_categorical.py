@@ -3,6 +3,7 @@
 import json
 import subprocess
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
@@ -189,6 +190,18 @@ def test_dates_in_figures_have_a_command_that_converts_them(run, tmp_path, form,
     code, out, _ = run("train", tmp_path / "iso.csv", *model, "--json")
     assert code == 0
     assert json.loads(out)["categories"] == {}
+
+
+def test_dates_as_text_of_a_parquet_file_need_a_type(run, tmp_path):
+    days = [f"{y}-{m:02}-{d:02}" for y, m, d in DAYS]
+    numbers = pa.array([7, 8] * 42).dictionary_encode()  # a category type without text
+    table = pa.table({"day": days, "code": numbers, "price": np.arange(84.0)})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    code, _, err = run(
+        *("train", tmp_path / "t.parquet", "--target", "price", "--model", tmp_path / "m", *FAST)
+    )
+    assert code == 0
+    assert "Parquet files is not read as dates. Store 'day' with a date type." in err
 
 
 def test_other_dates_are_named_without_a_command(run, tmp_path):

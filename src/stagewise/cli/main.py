@@ -29,7 +29,6 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from stagewise.cli.errors import InputError, did_you_mean
-from stagewise.cli.names import with_files_first
 from stagewise.cli.screen import Screen
 
 __all__ = ["main"]
@@ -126,6 +125,8 @@ class _Parser(argparse.ArgumentParser):
     """The options of the command."""
 
     def error(self, message: str) -> NoReturn:
+        from stagewise.cli.names import with_files_first
+
         right = with_files_first(self.argv) if message.startswith(REQUIRED) else None
         if right is not None:
             message += (

@@ -20,7 +20,12 @@ from stagewise.cli.screen import Screen, amount
 from stagewise.cli.training.rows import TrainingRows
 from stagewise.data.categories.identifiers import looks_like_identifier
 from stagewise.data.date_columns import are_mostly_dates
-from stagewise.data.reading.text_dates import day_order, look_like_dates, parse_iso_date
+from stagewise.data.reading.text_dates import (
+    are_iso_dates,
+    day_order,
+    look_like_dates,
+    parse_iso_date,
+)
 from stagewise.validation.messages import short_repr
 
 if TYPE_CHECKING:
@@ -44,17 +49,11 @@ def check_dates(table: pa.Table, path: Path, categorical: Collection[str]) -> No
     categorical : collection of str
         The columns that are categorical by an option.
     """
-    from pyarrow import compute
-
     for name in text_columns(table):
-        if name in categorical:
+        wrong = {} if name in categorical else _mistyped_dates(table.column(name))
+        if not wrong:
             continue
-        counted = compute.value_counts(table.column(name)).to_pylist()
-        cells = {each["values"]: each["counts"] for each in counted if each["values"] is not None}
-        wrong = [cell for cell in cells if parse_iso_date(cell) is None]
-        n_wrong = sum(cells[cell] for cell in wrong)
-        if not wrong or not are_mostly_dates(sum(cells.values()) - n_wrong, n_wrong):
-            continue
+        n_wrong = sum(wrong.values())
         values = table.column(name).to_pylist()
         row = next(place for place, cell in enumerate(values) if cell in wrong)
         others = f" and {n_wrong - 1} more" if n_wrong > 1 else ""
@@ -65,6 +64,22 @@ def check_dates(table: pa.Table, path: Path, categorical: Collection[str]) -> No
             f"empty; or set --categorical {shlex.quote(name)} to use the texts as categories, or "
             f"--ignore {shlex.quote(name)}."
         )
+
+
+def _mistyped_dates(column: pa.ChunkedArray) -> dict[str, int]:
+    """Return the texts that are no dates, and their numbers of cells; empty: they are not few."""
+    from pyarrow import compute
+
+    counted = compute.value_counts(column.drop_null()).to_pylist()
+    n_cells, n_wrong, wrong = sum(each["counts"] for each in counted), 0, {}
+    for each in counted:
+        value = each["values"]  # that of a dictionary may be a number
+        if not isinstance(value, str) or parse_iso_date(value) is None:
+            wrong[value] = each["counts"]
+            n_wrong += each["counts"]
+            if not are_mostly_dates(n_cells - n_wrong, n_wrong):
+                return {}
+    return wrong
 
 
 def warn_of_columns(
@@ -107,19 +122,21 @@ def _warns_of_dates(estimator: Any, name: str, data: Sequence[str], screen: Scre
     texts = [str(value) for value in values]
     screen.warn(
         f"{name!r} has dates such as {short_repr(texts[0])}, and was used as text with "
-        f"{len(texts):,} categories, which have no order: only dates such as 2024-03-01 are read "
-        f"as dates. {_conversion(name, texts, data)}"
+        f"{len(texts):,} categories, which have no order: {_conversion(name, texts, data)}"
     )
     return True
 
 
 def _conversion(name: str, texts: Sequence[str], data: Sequence[str]) -> str:
-    """Return how dates are converted: a command, if all are figures such as 31/12/2024."""
+    """Return which dates are read, and a command that converts figures such as 31/12/2024."""
+    if are_iso_dates(texts):
+        return f"text of Parquet files is not read as dates. Store {name!r} with a date type."
+    read = "only dates such as 2024-03-01 are read as dates."
     order, signs = day_order(texts), {text.strip()[2:3] for text in texts}
     padded = all(PADDED.fullmatch(text.strip()) for text in texts)
     of_text = len(data) == 1 and data[0].lower().endswith(".csv")
     if order is None or not padded or len(signs) > 1 or not of_text:
-        return f"Write the dates of {name!r} in this format and train again."
+        return f"{read} Write the dates of {name!r} in this format and train again."
     parts = r"\3-\1-\2" if order == "month first" else r"\3-\2-\1"
     sign = signs.pop().replace(".", r"\.")
     change = f"s#([0-9]{{2}}){sign}([0-9]{{2}}){sign}([0-9]{{4}})#{parts}#g"
@@ -127,4 +144,4 @@ def _conversion(name: str, texts: Sequence[str], data: Sequence[str]) -> str:
     command = ["sed", "-E", change, str(path)]
     known = ", if the day comes first," if order == "ambiguous" else ""
     new = shlex.quote(str(path.with_name(f"iso_{path.name}")))
-    return f"This command{known} writes a file to train on: {shlex.join(command)} > {new}"
+    return f"{read} This command{known} writes a file to train on: {shlex.join(command)} > {new}"
