@@ -259,6 +259,15 @@ def test_all_columns_of_text_are_in_one_error_whose_calls_run() -> None:
     assert [f.temporal_type for f in model.model_.features] == [None, None, "date", "date", None]
 
 
+def test_numbers_as_text_are_listed_apart() -> None:
+    X = houses()[["area", "town", "street"]].assign(price="1.5", zip=["0815", None] * 30)
+    words = r"numbers in 'price' \('1\.5'\), 'zip' \('0815'\); other text in 'town'.* X = X\.astype"
+    with pytest.raises(ValueError, match=words + r"\(\{'price': float, 'zip': float\}\) \(codes: "):
+        GradientBoostingRegressor(n_estimators=2).fit(X, X["area"])
+    with pytest.raises(ValueError, match=r"\['price', 'zip'\] to numbers, or to categories"):
+        GradientBoostingRegressor(n_estimators=2).fit(pl.from_pandas(X), X["area"])
+
+
 @pytest.mark.parametrize("listed", [None, ["town"]])
 def test_categories_of_other_libraries_are_listed_in_the_parameter(listed: Any) -> None:
     X = houses()[["town", "sold", "area", "street"]].assign(more="x")

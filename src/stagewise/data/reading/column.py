@@ -22,6 +22,7 @@ __all__ = [
     "LARGEST_EXACT",
     "Column",
     "as_floats",
+    "is_number",
     "is_wide",
     "missing_mask",
     "native_floats",
@@ -130,7 +131,7 @@ def refuse_cell(cell: object, row: int, label: str, remedy: str) -> NoReturn:
     where = f"{short_repr(cell)} at row {row}"
     if isinstance(cell, str):
         # Also "1.5": reading text as numbers would corrupt columns of identifiers.
-        if _is_numeric_text(cell):
+        if is_number(cell):
             number = (
                 "If the column holds numbers, convert it first, for instance with astype(float)"
             )
@@ -160,7 +161,8 @@ def refuse_cell(cell: object, row: int, label: str, remedy: str) -> NoReturn:
     )
 
 
-def _is_numeric_text(cell: str) -> bool:
+def is_number(cell: str) -> bool:
+    """Return whether a text is a number."""
     try:
         float(cell)
     except ValueError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
+from stagewise.data.reading.column import is_number
 from stagewise.data.reading.frame import Frame
 from stagewise.data.reading.text_dates import (
     MISSING_TEXTS,
@@ -40,13 +41,15 @@ def refuse_text_columns(frame: Frame, categorical: frozenset[int]) -> None:
     cells = {frame.labels[j]: _first_texts(frame, j) for j in places}
     iso = [label for label, texts in cells.items() if are_iso_dates(texts)]
     dates = [label for label, texts in cells.items() if label not in iso and look_like_dates(texts)]
-    others = [label for label in cells if label not in (*iso, *dates)]
+    numbers = [label for label, texts in cells.items() if texts and all(map(is_number, texts))]
+    others = [label for label in cells if label not in (*iso, *dates, *numbers)]
     calls = [
         *([f"X = stagewise.parse_dates(X, {iso!r})"] if iso else []),
         *(to_datetime_call(frame, label, cells[label]) for label in dates),
+        *([_numbers_call(frame, numbers)] if numbers else []),
         *([_categories_call(frame, categorical, others)] if others else []),
     ]
-    parts = {"dates": [*iso, *dates], "other text": others}
+    parts = {"dates": [*iso, *dates], "numbers": numbers, "other text": others}
     listed = "; ".join(f"{what} in {_listed(own, cells)}" for what, own in parts.items() if own)
     raise ValueError(
         f"X has {len(places)} columns of text ({listed}); text is not converted to numbers. "
@@ -74,6 +77,14 @@ def _first_texts(frame: Frame, position: int) -> list[str]:
     every = frame.frame.get_column(frame.labels[position]).to_list()
     texts = (cell for cell in every if isinstance(cell, str) and cell not in MISSING_TEXTS)
     return list(islice(texts, CELLS_READ))
+
+
+def _numbers_call(frame: Frame, labels: list[Any]) -> str:
+    """Return how columns of numbers as text become numbers, unless they are codes."""
+    if not frame.frame.implementation.is_pandas():
+        return f"{labels!r} to numbers, or to categories if they are codes"
+    types = ", ".join(f"{label!r}: float" for label in labels)
+    return f"X = X.astype({{{types}}}) (codes: 'category')"
 
 
 def _categories_call(frame: Frame, categorical: frozenset[int], labels: list[Any]) -> str:
