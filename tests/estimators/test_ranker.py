@@ -65,7 +65,7 @@ def test_only_ratios_of_extreme_gains_matter(loss: str, unit: float) -> None:
     assert extreme.score(X, y, qid=qid) == pytest.approx(usual.score(X, y, qid=qid), abs=0.05)
 
 
-def test_queries_with_gains_of_any_size_count_alike() -> None:
+def test_queries_with_gains_of_any_size_count_the_same() -> None:
     X, y, qid = queries()
     gain = np.array([0.0, 1.0, 3.0, 7.0])[y.astype(int)]
     unit = np.where(qid % 2 == 0, 2.0**60, 2.0**-200)

@@ -309,9 +309,10 @@ class FittedModel:
         """Whether predictions are a + b · F, so that averaging commutes with the link."""
         if several_scores(self.estimator) is not None:
             return False
-        # Three points on a line, with another slope for each output.
+        # Three points on a line, with another slope for each output. They are not symmetric about
+        # 0, where 1 / (1 + e^-F) would pass for a line.
         step = np.linspace(0.1, 0.7, self.model.ensemble.n_outputs)
-        score = np.outer([-0.5, 0.0, 0.5], step)
+        score = np.outer([-0.4, 0.1, 0.6], step)
         low, middle, high = predict_scores(self.estimator, score)
         # Offsets of targets may be large, so differences of predictions are compared.
         moved = np.max(np.abs(high - low))
@@ -337,7 +338,8 @@ class FittedModel:
     @property
     def is_affine_regression(self) -> bool:
         """Whether scores can be expressed in the units of the target."""
-        return self.model.classes is None and self.mean_is_affine
+        of_classes = self.model.classes is not None or self.model.class_targets is not None
+        return not of_classes and self.mean_is_affine
 
     def respond(self, score: Vector, response: Response) -> Vector:
         """Return scores or predictions, with a column for each of `outputs`.

@@ -60,8 +60,9 @@ class Model(Displayed):
     targets : tuple of str, or None
         The names of several targets; None for one target, or if they have no names.
     class_targets : tuple of arrays, or None
-        The class labels of each of several targets; then `classes` is None, and the scores are the
-        probabilities of all classes of all targets, one target after the other.
+        The class labels of each of several targets; then `classes` is None. The scores of a forest
+        are the probabilities of all classes of all targets, one target after the other; a boosted
+        model has one score for each target.
     least_squares : LeastSquares or None
         The coefficients of a linear model, and their inference; the trees are its linear terms.
     row_offset : RowOffset
@@ -125,7 +126,7 @@ class Model(Displayed):
 
     @property
     def class_outputs(self) -> tuple[str, ...]:
-        """The names of the scores of several targets of classes, such as "y0=no"."""
+        """The names of the probabilities of several targets of classes, such as "y0=no"."""
         each = self.class_targets or ()
         return tuple(
             f"{name}={label}"
