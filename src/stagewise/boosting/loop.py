@@ -7,7 +7,7 @@ loop of their own (`forest_loop`), since their trees do not depend on each other
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -217,25 +217,28 @@ class Boosting:
 
     @property
     def rounds_at_once(self) -> int:
-        """The largest number of rounds of one call of `rounds`."""
+        """The largest number of rounds of one call of `block`."""
         if self._native is None or any(own.has_metrics for own in self.measured):
             return 1
         return self._native.at_once
 
-    def rounds(self, numbers: range) -> list[RoundResult]:
-        """Run rounds; there are fewer results if a loss is not finite."""
-        if self._native is None:
-            return [self.round(m) for m in numbers]
+    def block(self, numbers: range) -> dict[str, list[float]]:
+        """Run native rounds; return the mean losses of every set after each of them.
+
+        There are fewer if a loss is not finite.
+        """
+        assert self._native is not None
         names = [TRAIN, *(own.name for own in self.measured if own.rows is not self.train)]
         found = self._native.run(numbers.start, len(numbers))
         self.train_loss = float(found[-1, 0])
-        evals = [
-            {name: {LOSS: x} for name, x in zip(names, own, strict=True)} for own in found.tolist()
-        ]
+        return dict(zip(names, found.T.tolist(), strict=True))
+
+    def _native_round(self, m: int) -> RoundResult:
+        evals = {name: {LOSS: own[0]} for name, own in self.block(range(m, m + 1)).items()}
         for own, loss in self._sets():
-            if own.has_metrics:  # then there is one round
-                evals[-1][TRAIN if own.rows is self.train else own.name] |= own.metric_values(loss)
-        return [RoundResult(own, True, "") for own in evals]
+            if own.has_metrics:
+                evals[TRAIN if own.rows is self.train else own.name] |= own.metric_values(loss)
+        return RoundResult(evals, True, "")
 
     def _sets(self) -> list[tuple[MeasuredRows, BoundLoss]]:
         """Return the sets that are measured, with their losses."""
@@ -243,6 +246,8 @@ class Boosting:
 
     def round(self, m: int) -> RoundResult:
         """Append the terms of round m to the ensemble and add them to the scores."""
+        if self._native is not None:
+            return self._native_round(m)
         recipe, train, turns = self._recipe, self.train, self._turns
         delta = self._bound.delta
         before = self._losses(delta) if recipe.out_of_bag else None
@@ -428,14 +433,14 @@ def boost(fits: Sequence[Boosting], rounds: range, monitor: Monitor) -> None:
     while first < rounds.stop:
         block = range(first, min(first + monitor.rounds_at_once(most), rounds.stop))
         first = block.stop
-        found = [
-            [own] * len(block) if (own := ended.get(i)) else fit.rounds(block)
-            for i, fit in enumerate(fits)
-        ]
-        if not all(
-            _record(fits, m, list(results), ended, monitor)
-            for m, results in zip(block, zip(*found, strict=False), strict=False)
-        ):
+        if len(block) > 1:
+            losses = _mean_losses(fits, [fit.block(block) for fit in fits])
+            stop = monitor.after_block(block.start + 1, losses)
+        else:
+            m = block.start
+            results = [ended.get(i) or fit.round(m) for i, fit in enumerate(fits)]
+            stop = not _record(fits, m, results, ended, monitor)
+        if stop:
             break
     for fit in fits:
         fit.rewind(monitor.best_round)
@@ -466,6 +471,20 @@ def _record(
     for fit in fits:
         fit.remember(monitor.best_round)
     return not (stop or len(ended) == len(fits))
+
+
+def _mean_losses(
+    fits: Sequence[Boosting], blocks: Sequence[Mapping[str, list[float]]]
+) -> Mapping[str, list[float]]:
+    """Return the mean losses of folds after each round of a block, as `_mean_evals`."""
+    if len(fits) == 1:
+        return blocks[0]
+    n = min(len(own[TRAIN]) for own in blocks)
+    weights = [fit.measured[0].rows.total_weight for fit in fits]
+    return {
+        name: np.average([own[name][:n] for own in blocks], axis=0, weights=weights).tolist()
+        for name in blocks[0]
+    }
 
 
 def _mean_evals(fits: Sequence[Boosting], results: Sequence[RoundResult]) -> Evals:

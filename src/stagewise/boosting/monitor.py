@@ -201,6 +201,25 @@ class Monitor:
             self._save(round_number)
         return stop
 
+    def after_block(self, first: int, losses: Mapping[str, Sequence[float]]) -> bool:
+        """Record the losses after each round of a block; return True to stop.
+
+        Nothing is done between these rounds (`rounds_at_once`). Those after the one that stops the
+        fit are left out.
+        """
+        measured = {name: self._scaled_losses(first, name, own) for name, own in losses.items()}
+        n = len(next(iter(measured.values())))
+        stop = False
+        for i, loss in enumerate(measured.get(self.decides, ())):
+            stop = self._stops_early(first + i, {LOSS: loss})
+            if stop:
+                n = i + 1
+                break
+        for name, own in measured.items():
+            self.evals.setdefault(name, {}).setdefault(LOSS, []).extend(own[:n])
+        self.last_round = first + n - 1
+        return stop
+
     def _stops_early(self, round_number: int, values: Mapping[str, float]) -> bool:
         """Return whether the fit has had no better round for some time."""
         cost, name = values[LOSS], LOSS
@@ -218,9 +237,20 @@ class Monitor:
         """Return the values with losses in units of the target; raise if one is not finite."""
         measured = {name: dict(values) for name, values in evals.items()}
         for name, values in measured.items():
-            self._check_finite(round_number, values[LOSS], WORDS.get(name, repr(name)))
-            values[LOSS] = self._loss_start + self._loss_scale * values[LOSS]
+            values[LOSS] = self._scaled_losses(round_number, name, [values[LOSS]])[0]
         return measured
+
+    def _scaled_losses(self, first: int, name: str, losses: Sequence[float]) -> list[float]:
+        """Return losses after rounds in units of the target; raise if one is not finite."""
+        start, scale = self._loss_start, self._loss_scale
+        if not all(map(math.isfinite, losses)):
+            i = next(i for i, loss in enumerate(losses) if not math.isfinite(loss))
+            which = WORDS.get(name, repr(name))
+            raise ValueError(
+                f"the {which} loss became {losses[i]} in round {first + i}: the fit diverged. "
+                "Lower learning_rate, raise l2_regularization, or set max_step."
+            )
+        return [start + scale * loss for loss in losses]
 
     def _reasons(self, progress: Progress) -> list[str]:
         """Return why the time limit and the callbacks end the fit, as rank 0 decides."""
@@ -266,10 +296,3 @@ class Monitor:
         """Record why the method has no further round."""
         self.stop_reason = reason
         self.ended = True
-
-    def _check_finite(self, round_number: int, loss: float, which: str) -> None:
-        if not math.isfinite(loss):
-            raise ValueError(
-                f"the {which} loss became {loss} in round {round_number}: the fit diverged. "
-                "Lower learning_rate, raise l2_regularization, or set max_step."
-            )

@@ -220,11 +220,16 @@ def default_parameters(kind: type) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for base in reversed(kind.__mro__):
         if "__init__" in vars(base) and base is not object:
-            named = list(inspect.signature(base.__init__).parameters.values())[1:]  # type: ignore[misc]
-            found |= {
-                p.name: p.default for p in named if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-            }
+            found |= _defaults_of(base.__init__)  # type: ignore[misc]
     return found
+
+
+@functools.lru_cache(maxsize=256)  # a signature takes a tenth of a millisecond
+def _defaults_of(constructor: Callable[..., Any]) -> Mapping[str, Any]:
+    """Return the parameters of a constructor, with their defaults."""
+    named = list(inspect.signature(constructor).parameters.values())[1:]
+    kinds = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+    return MappingProxyType({p.name: p.default for p in named if p.kind not in kinds})
 
 
 def all_parameters(estimator: Any) -> dict[str, Any]:
