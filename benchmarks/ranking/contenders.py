@@ -100,6 +100,8 @@ CONTENDERS: Mapping[str, Fit] = {
     "Stagewise xendcg": ours(loss="xendcg"),
     "Stagewise softmax": ours(loss="softmax"),
     "Stagewise pairwise": ours(loss="pairwise"),
+    "Stagewise yetirank": ours(loss="yetirank"),
+    "Stagewise query_squared_error": ours(loss="query_squared_error"),
     "LightGBM lambdarank": lightgbm("lambdarank"),
     "LightGBM rank_xendcg": lightgbm("rank_xendcg"),
     "XGBoost rank:ndcg": xgboost("rank:ndcg"),
@@ -107,6 +109,7 @@ CONTENDERS: Mapping[str, Fit] = {
     "CatBoost YetiRank": catboost("YetiRank"),
     "CatBoost PairLogit": catboost("PairLogit"),
     "CatBoost QuerySoftMax": catboost("QuerySoftMax"),
+    "CatBoost QueryRMSE": catboost("QueryRMSE"),
 }
 """The first one is ours; those with positions are measured on the click log only."""
 WITH_POSITIONS: Mapping[str, Fit] = {"Stagewise ndcg, positions": ours(positions=True)}

@@ -15,8 +15,10 @@ QueryMetric metric_of(std::string_view name) {
   if (name == "map") return QueryMetric::map;
   if (name == "pairs") return QueryMetric::pairs;
   if (name == "softmax") return QueryMetric::softmax;
-  require(name == "xendcg", "the metric is 'ndcg', 'map', 'pairs', 'softmax' or 'xendcg'");
-  return QueryMetric::xendcg;
+  if (name == "xendcg") return QueryMetric::xendcg;
+  if (name == "yetirank") return QueryMetric::yetirank;
+  require(name == "squared", "there is no such metric of queries");
+  return QueryMetric::squared;
 }
 
 // The loss of the rows of a table. rows: of the loss, in the table; none: all are. share: of each
@@ -60,16 +62,17 @@ void bind_query_loss(nb::module_& m) {
       .def(
           "__init__",
           [](QueryLoss* self, const In<double>& gain, const In<int32_t>& query, const char* metric,
-             double sigmoid, uint64_t truncation, bool normalise) {
+             double sigmoid, uint64_t truncation, bool normalise, uint64_t orders, double decay) {
             require(gain.shape(0) == query.shape(0), "one query per row");
             for (const int32_t code : span_of(query))
               require(code >= 0, "codes of queries are >= 0");
-            const QueryRules rules{metric_of(metric), sigmoid, truncation, normalise};
+            const QueryRules rules{metric_of(metric), sigmoid, truncation,
+                                   normalise,         orders,  decay};
             const GilRelease release;
             new (self) QueryLoss(span_of(gain), span_of(query), rules);
           },
           "gain"_a.noconvert(), "query"_a.noconvert(), "metric"_a, "sigmoid"_a = 1.0,
-          "truncation"_a = 0, "normalise"_a = true)
+          "truncation"_a = 0, "normalise"_a = true, "orders"_a = 10, "decay"_a = 0.85)
       .def("row_loss", &row_loss, "workers"_a, "n_rows"_a, "rows"_a.noconvert().none(),
            "weight"_a.noconvert().none(), "share"_a.noconvert(), nb::rv_policy::take_ownership,
            nb::keep_alive<0, 1>(), nb::keep_alive<0, 4>(), nb::keep_alive<0, 5>(),

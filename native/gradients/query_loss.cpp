@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/exact_sum.hpp"
 #include "core/float_math.hpp"
 #include "core/random.hpp"
 
@@ -21,6 +22,13 @@ float uniform_of(uint64_t score, uint32_t gain) {
   return (static_cast<float>(hash >> 40) + 0.5f) * 0x1p-24f;
 }
 
+// A number of the logistic distribution: log(u / (1 - u)) of a uniform u in (0, 1).
+float logistic_noise(uint64_t hash) {
+  const float u = (static_cast<float>(hash >> 41) + 0.5f) * 0x1p-23f;
+  const float odds = u / (1.0f - u);
+  return odds >= 1.0f ? log_from_one(odds) : -log_from_one(1.0f / odds);
+}
+
 double log2_of(double x) { return log_from_one(x) * 1.4426950408889634; }
 
 }  // namespace
@@ -28,6 +36,7 @@ double log2_of(double x) { return log_from_one(x) * 1.4426950408889634; }
 // The documents of one query in the order of their scores.
 struct QueryLoss::Scratch {
   std::vector<uint32_t> order;  // places in the query
+  std::vector<uint32_t> drawn;  // places in that order, in the order of the scores + noise
   std::vector<float> gain, up, down, score, strength, gradient, hessian;
 
   // Of n documents, with numbers behind them up to a multiple of kPadding.
@@ -72,19 +81,18 @@ QueryLoss::QueryLoss(std::span<const double> gain, std::span<const int32_t> quer
   for (size_t q = 0; q < queries; ++q) {
     sorted.assign(gain_.begin() + starts_[q], gain_.begin() + starts_[q + 1]);
     std::sort(sorted.begin(), sorted.end(), std::greater<>());
-    const uint64_t last =
-        rules_.metric == QueryMetric::ndcg ? last_rank(sorted.size()) : sorted.size();
+    const uint64_t last = reports_ndcg() ? last_rank(sorted.size()) : sorted.size();
     for (size_t rank = 0; rank < last; ++rank) {
       const double own = static_cast<double>(sorted[rank]);
-      if (rules_.metric == QueryMetric::ndcg)
+      if (reports_ndcg())
         best_[q] += own * discount_[rank];
       else
         best_[q] += rules_.metric == QueryMetric::map ? (own > 0.0 ? 1.0 : 0.0) : own;
     }
     const bool differs = !sorted.empty() && sorted.front() != sorted.back();
-    const bool by_pairs =
-        rules_.metric == QueryMetric::pairs || rules_.metric == QueryMetric::xendcg;
-    measured_[q] = by_pairs ? differs : best_[q] > 0.0;
+    const bool by_best = reports_ndcg() || rules_.metric == QueryMetric::map ||
+                         rules_.metric == QueryMetric::softmax;
+    measured_[q] = by_best ? best_[q] > 0.0 : differs;
   }
 }
 
@@ -123,7 +131,7 @@ double QueryLoss::set_moves(size_t query, Scratch& s) const {
     std::fill_n(s.down.begin(), n, 0.0f);
     return value;
   }
-  if (rules_.metric == QueryMetric::ndcg) {
+  if (reports_ndcg()) {
     const uint64_t last = last_rank(n);
     for (size_t i = 0; i < n; ++i) s.up[i] = i < last ? static_cast<float>(discount_[i]) : 0.0f;
     // Documents with the same score have each of their ranks with the same probability.
@@ -262,6 +270,78 @@ double QueryLoss::xendcg_query(size_t query, const double* score, Scratch& s, do
   return loss;
 }
 
+// Adds the derivatives of the pairs of neighbours in one order of the scores + logistic noise, so
+// that a document is before another one with the probability of the logistic loss. `down`: the
+// noisy scores. Documents with the same score and gain have noises of their own.
+void QueryLoss::add_neighbours(uint64_t order, Scratch& s) const {
+  const size_t n = s.size();
+  uint32_t equals = 0;
+  for (size_t i = 0; i < n; ++i) {
+    equals = i > 0 && s.tied(i - 1, i) && s.gain[i - 1] == s.gain[i] ? equals + 1 : 0;
+    const uint64_t key =
+        uint64_t{std::bit_cast<uint32_t>(s.score[i])} << 32 | std::bit_cast<uint32_t>(s.gain[i]);
+    s.down[i] = s.score[i] + logistic_noise(mix64(mix64(key) ^ (order << 32 | equals)));
+  }
+  s.drawn.resize(n);
+  std::iota(s.drawn.begin(), s.drawn.end(), 0u);
+  std::sort(s.drawn.begin(), s.drawn.end(), [&](uint32_t a, uint32_t b) {
+    return s.down[a] != s.down[b] ? s.down[a] > s.down[b] : a < b;
+  });
+  double weight = 1.0;
+  for (size_t rank = 0; rank + 1 < n; ++rank, weight *= rules_.decay) {
+    const bool upper_wins = s.gain[s.drawn[rank]] >= s.gain[s.drawn[rank + 1]];
+    const uint32_t winner = s.drawn[upper_wins ? rank : rank + 1];
+    const uint32_t loser = s.drawn[upper_wins ? rank + 1 : rank];
+    const float own = static_cast<float>(weight) * (s.gain[winner] - s.gain[loser]);
+    const float p = s.strength[loser] / (s.strength[winner] + s.strength[loser]);
+    s.gradient[winner] -= own * p;
+    s.gradient[loser] += own * p;
+    s.hessian[winner] += own * p * (1.0f - p);
+    s.hessian[loser] += own * p * (1.0f - p);
+  }
+}
+
+// YetiRank (Gulin et al. 2011): the mean of some orders; the loss that is reported is 1 - NDCG.
+double QueryLoss::yetirank_query(size_t query, const double* score, Scratch& s, double* gradient,
+                                 double* hessian) const {
+  const size_t begin = starts_[query], n = size(query);
+  sort_query(query, score, s);
+  const double value = set_moves(query, s);
+  for (uint64_t order = 0; order < rules_.orders; ++order) add_neighbours(order, s);
+  const double factor = rules_.sigmoid / static_cast<double>(rules_.orders);
+  for (size_t i = 0, end; i < n; i = end) {  // documents with the same score and gain are equal
+    double g = 0.0, h = 0.0;
+    for (end = i; end < n && s.tied(i, end) && s.gain[i] == s.gain[end]; ++end) {
+      g += static_cast<double>(s.gradient[end]);
+      h += static_cast<double>(s.hessian[end]);
+    }
+    const double share = factor / static_cast<double>(end - i);
+    for (size_t k = i; k < end; ++k) {
+      gradient[rows_[begin + s.order[k]]] = share * g;
+      hessian[rows_[begin + s.order[k]]] = share * rules_.sigmoid * h;
+    }
+  }
+  return 1.0 - value;
+}
+
+// Half the variance of the residuals of a query.
+double QueryLoss::squared_query(size_t query, const double* score, double* gradient,
+                                double* hessian) const {
+  const size_t begin = starts_[query], n = size(query);
+  ExactSum residuals, squares;
+  for (size_t i = 0; i < n; ++i)
+    residuals.add(score[rows_[begin + i]] - static_cast<double>(gain_[begin + i]));
+  const double mean = residuals.value() / static_cast<double>(n);
+  for (size_t i = 0; i < n; ++i) {
+    const uint32_t row = rows_[begin + i];
+    const double own = score[row] - static_cast<double>(gain_[begin + i]) - mean;
+    gradient[row] = is_measured(query) ? own : 0.0;
+    hessian[row] = is_measured(query) ? 1.0 : 0.0;
+    squares.add(own * own);
+  }
+  return 0.5 * squares.value() / static_cast<double>(n);
+}
+
 void QueryLoss::evaluate(Workers& workers, const Kernels& kernels, std::span<const double> score,
                          std::span<double> gradient, std::span<double> hessian,
                          std::span<double> loss) const {
@@ -277,12 +357,22 @@ void QueryLoss::evaluate(Workers& workers, const Kernels& kernels, std::span<con
     for (size_t q = chunks[chunk]; q < chunks[chunk + 1]; ++q) {
       check_interrupt();
       double *g = gradient.data(), *h = hessian.data();
-      if (rules_.metric == QueryMetric::softmax)
-        loss[q] = softmax_query(q, score.data(), own, g, h);
-      else if (rules_.metric == QueryMetric::xendcg)
-        loss[q] = xendcg_query(q, score.data(), own, g, h);
-      else
-        loss[q] = rank_query(kernels, q, score.data(), own, g, h);
+      switch (rules_.metric) {
+        case QueryMetric::softmax:
+          loss[q] = softmax_query(q, score.data(), own, g, h);
+          break;
+        case QueryMetric::xendcg:
+          loss[q] = xendcg_query(q, score.data(), own, g, h);
+          break;
+        case QueryMetric::yetirank:
+          loss[q] = yetirank_query(q, score.data(), own, g, h);
+          break;
+        case QueryMetric::squared:
+          loss[q] = squared_query(q, score.data(), g, h);
+          break;
+        default:
+          loss[q] = rank_query(kernels, q, score.data(), own, g, h);
+      }
     }
   });
 }

@@ -17,11 +17,13 @@
 namespace stagewise {
 
 enum class QueryMetric {
-  ndcg,     // normalised discounted cumulative gain
-  map,      // mean average precision, of documents with a positive gain
-  pairs,    // every pair counts once
-  softmax,  // no pairs: the cross entropy of gain / sum of gains and softmax(score)
-  xendcg,   // the same, of gains + uniform numbers, with a bound of the inverse hessian
+  ndcg,      // normalised discounted cumulative gain
+  map,       // mean average precision, of documents with a positive gain
+  pairs,     // every pair counts once
+  softmax,   // no pairs: the cross entropy of gain / sum of gains and softmax(score)
+  xendcg,    // the same, of gains + uniform numbers, with a bound of the inverse hessian
+  yetirank,  // pairs of neighbours in random orders
+  squared,   // squared error, of which a constant of each query is subtracted
 };
 
 struct QueryRules {
@@ -29,6 +31,8 @@ struct QueryRules {
   double sigmoid = 1.0;     // the steepness of the logistic loss
   uint64_t truncation = 0;  // pairs have a document of rank <= truncation; 0: any rank
   bool normalise = true;    // by the distance of scores, and by the sum of the gradients
+  uint64_t orders = 10;     // the number of random orders of yetirank
+  double decay = 0.85;      // the factor of the weight of a pair from one rank to the next
 };
 
 class QueryLoss {
@@ -57,9 +61,17 @@ class QueryLoss {
                        double* hessian) const;
   double xendcg_query(size_t query, const double* score, Scratch& scratch, double* gradient,
                       double* hessian) const;
+  double yetirank_query(size_t query, const double* score, Scratch& scratch, double* gradient,
+                        double* hessian) const;
+  double squared_query(size_t query, const double* score, double* gradient, double* hessian) const;
+  void add_neighbours(uint64_t order, Scratch& scratch) const;
   void sort_query(size_t query, const double* score, Scratch& scratch) const;
   double set_moves(size_t query, Scratch& scratch) const;
   uint64_t last_rank(size_t n) const;
+  // Whether the loss that is reported is 1 - NDCG.
+  bool reports_ndcg() const {
+    return rules_.metric == QueryMetric::ndcg || rules_.metric == QueryMetric::yetirank;
+  }
 
   QueryRules rules_;
   std::vector<uint32_t> rows_;     // of all queries, one after the other

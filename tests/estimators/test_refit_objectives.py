@@ -40,7 +40,7 @@ WORKS = [
     *((Classifier, loss, "grade") for loss in ("focal", "brier", "one_vs_rest")),
     (Classifier, Loss.from_formula("log(1 + exp(-y*f))", y="±1"), "two"),
     (Regressor, Loss.from_formula("log(cosh(y-f))"), "number"),
-    *((Ranker, loss, "rank") for loss in ("ndcg", "map", "pairwise", "softmax")),
+    *((Ranker, l, "rank") for l in ("ndcg", "map", "pairwise", "softmax", "query_squared_error")),
 ]
 
 
@@ -53,10 +53,11 @@ def test_the_rows_of_the_fit_give_its_own_leaf_values(kind, loss, target):
     np.testing.assert_allclose(getattr(again, of)(X), getattr(model, of)(X), rtol=1e-5, atol=1e-6)
 
 
-def test_the_noise_of_xendcg_depends_on_the_scores():
+@pytest.mark.parametrize("loss", ["xendcg", "yetirank"])
+def test_the_noise_of_some_losses_depends_on_the_scores(loss):
     """Scores that differ in the last digit have other noise, so the values are close only."""
     y = TARGETS["rank"]
-    model = Ranker(loss="xendcg", **QUICK).fit(X, y)
+    model = Ranker(loss=loss, **QUICK).fit(X, y)
     again = model.refit(X, y, decay=0.0)
     assert np.corrcoef(again.predict(X), model.predict(X))[0, 1] > 0.98
 

@@ -12,6 +12,7 @@ from stagewise._native import QueryLoss, Workers, supported_isas
 pytestmark = pytest.mark.native
 
 METRICS = ("ndcg", "map", "pairs")
+ALL = (*METRICS, "softmax", "xendcg", "yetirank", "squared")
 
 
 def evaluate(gain, query, score, metric, workers=None, **rules):
@@ -85,7 +86,7 @@ def test_the_softmax_loss_equals_its_formula(sigmoid):
         assert losses[q] == pytest.approx(loss, abs=1e-5)
 
 
-@pytest.mark.parametrize("metric", [*METRICS, "softmax"])
+@pytest.mark.parametrize("metric", ALL)
 @pytest.mark.parametrize("isa", supported_isas())
 @pytest.mark.parametrize("threads", [1, 3])
 def test_instruction_sets_and_threads_change_no_bit(metric, isa, threads):
@@ -96,7 +97,7 @@ def test_instruction_sets_and_threads_change_no_bit(metric, isa, threads):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("metric", [*METRICS, "softmax"])
+@pytest.mark.parametrize("metric", ALL)
 def test_the_order_of_the_rows_does_not_matter(metric):
     gain, query, score = queries(6)
     score = np.round(score)  # with ties
@@ -108,7 +109,7 @@ def test_the_order_of_the_rows_does_not_matter(metric):
     np.testing.assert_allclose(plain[2], moved[2], atol=1e-7)
 
 
-@pytest.mark.parametrize("metric", [*METRICS, "softmax"])
+@pytest.mark.parametrize("metric", ALL)
 def test_queries_without_a_choice_have_no_gradients(metric):
     gain = np.array([3.0, 1.0, 1.0, 0.0, 0.0])
     query = np.array([0, 1, 1, 2, 2], dtype=np.int32)
@@ -118,16 +119,42 @@ def test_queries_without_a_choice_have_no_gradients(metric):
     assert np.isfinite(losses).all()
 
 
-@pytest.mark.parametrize("metric", [*METRICS, "softmax"])
+@pytest.mark.parametrize("metric", ALL)
 def test_scores_far_apart_have_finite_derivatives(metric):
     gain, query, score = queries(7)
     for number in evaluate(gain, query, 1e6 * score, metric):
         assert np.isfinite(number).all()
 
 
+def test_the_squared_loss_is_that_of_centred_residuals():
+    gain, query, score = queries(8)
+    gradient, hessian, losses = evaluate(gain, query, score, "squared")
+    for q in range(17):
+        own = score[query == q] - gain[query == q]
+        np.testing.assert_allclose(gradient[query == q], own - own.mean(), atol=1e-6)
+        assert losses[q] == pytest.approx(0.5 * own.var(), rel=1e-6)
+    np.testing.assert_array_equal(hessian, 1.0)
+
+
+@pytest.mark.parametrize("decay", [0.85, 0.99])
+@pytest.mark.parametrize("ties", [False, True])
+def test_yetirank_is_the_mean_of_random_orders(decay, ties):
+    gain, query, score = queries(9, n=40, n_queries=4)
+    gain, score = gain / 16, np.round(score) if ties else score
+    rules = {"orders": 20_000, "decay": decay}
+    gradient, hessian, losses = evaluate(gain, query, score, "yetirank", **rules)
+    for q in range(4):
+        rows = query == q
+        own, curve = reference.yetirank(gain[rows], score[rows], 20_000, decay)
+        np.testing.assert_allclose(gradient[rows], own, atol=0.02)
+        np.testing.assert_allclose(hessian[rows], curve, atol=0.02)
+        expected = 1 - reference.ndcg_of_ties(gain[rows], score[rows])
+        assert losses[q] == pytest.approx(expected, abs=1e-6)
+
+
 def test_a_wrong_argument_is_an_error():
     gain, query = np.zeros(2), np.zeros(2, np.int32)
-    with pytest.raises(ValueError, match="the metric is"):
+    with pytest.raises(ValueError, match="no such metric"):
         QueryLoss(gain, query, "auc")
     with pytest.raises(ValueError, match="codes of queries"):
         QueryLoss(gain, query - 1, "ndcg")

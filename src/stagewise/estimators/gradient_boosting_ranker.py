@@ -40,12 +40,15 @@ class GradientBoostingRanker(
 
     Parameters
     ----------
-    loss : {"ndcg", "map", "pairwise", "softmax", "xendcg"} or RankingLoss, default="ndcg"
+    loss : {"ndcg", "map", "pairwise", "softmax", "xendcg", "yetirank", "query_squared_error"} \
+or RankingLoss, default="ndcg"
         The loss to minimise. "ndcg", "map": LambdaMART, logistic losses of pairs of rows times the
         change of the metric by their swap. "pairwise": the logistic loss of all pairs (RankNet).
         "softmax": the cross entropy of shares of gains and softmax of the scores (ListNet).
-        "xendcg": the same with random numbers added to the gains (XE-NDCG). Or an object of
-        `stagewise.losses`, such as `LambdaNdcg(truncation=10)`.
+        "xendcg": the same with random numbers added to the gains (XE-NDCG). "yetirank": the
+        logistic losses of neighbours in random orders. "query_squared_error": squared error, of
+        which a constant of each query is subtracted. Or an object of `stagewise.losses`, such as
+        `LambdaNdcg(truncation=10)`.
     truncation : int or None, default=None
         For "ndcg", "map" and "pairwise": a pair has a row of at most this rank. None: 30, and for
         "pairwise" any rank. About 1.5 to 3 times the k of an NDCG@k that matters is usual.

@@ -30,7 +30,9 @@ from stagewise.losses.ranking import (
     LambdaNdcg,
     ListwiseSoftmax,
     PairwiseLogistic,
+    QuerySquaredError,
     XeNdcg,
+    YetiRank,
 )
 from stagewise.losses.registration import register_loss
 from stagewise.losses.regression import (
@@ -96,9 +98,11 @@ __all__ = [
     "Poisson",
     "Quantile",
     "Quantiles",
+    "QuerySquaredError",
     "SquaredError",
     "Tweedie",
     "XeNdcg",
+    "YetiRank",
     "check_loss",
     "register_loss",
 ]

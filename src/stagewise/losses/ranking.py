@@ -24,6 +24,8 @@ from stagewise.losses.bound_loss import BoundLoss
 from stagewise.losses.kernel import NativeBoundLoss
 from stagewise.losses.regression import check_positive
 from stagewise.losses.scores import Matrix, Vector
+from stagewise.validation.arguments import check_argument
+from stagewise.validation.rules import Number
 
 __all__ = [
     "RANKING_LOSSES",
@@ -31,8 +33,10 @@ __all__ = [
     "LambdaNdcg",
     "ListwiseSoftmax",
     "PairwiseLogistic",
+    "QuerySquaredError",
     "RankingLoss",
     "XeNdcg",
+    "YetiRank",
 ]
 
 POSITION = "position"
@@ -54,6 +58,8 @@ class RankingLoss(Loss):
     truncation: int | None = None
     sigmoid: float = 1.0
     normalize: bool = False
+    n_orders: int = 1
+    decay: float = 1.0
     position_regularization: float = 0.0
 
     def query_loss(self, y: npt.NDArray[Any]) -> QueryLoss:
@@ -66,6 +72,8 @@ class RankingLoss(Loss):
             sigmoid=self.sigmoid,
             truncation=self.truncation or 0,
             normalise=self.normalize,
+            orders=self.n_orders,
+            decay=self.decay,
         )
 
     def _scaled_gains(self, gain: Vector, codes: npt.NDArray[np.int32]) -> Vector:
@@ -327,8 +335,76 @@ class XeNdcg(_ListLoss):
         return _common_unit(gain)
 
 
+class YetiRank(RankingLoss):
+    """YetiRank: logistic losses of neighbours in random orders (Gulin et al. 2011).
+
+    Domain: gains of at least 0. Link: identity.
+
+        ∂L/∂F_i = -Σ_j w_ij p_ij,  p_ij = 1 / (1 + exp(F_i - F_j)),  gain_i > gain_j
+        w_ij = |gain_i - gain_j| times the mean of decay^(r-1) over orders with i, j at r and r + 1
+
+    The rows are ordered by F + ε with ε of the logistic distribution, a hash of the score and the
+    gain of the row. Gains are divided so that the largest of a query is between ½ and 1. The loss
+    that is reported is 1 - NDCG. Hessian: Σ_j w_ij p_ij (1 - p_ij).
+
+    Parameters
+    ----------
+    n_orders : int, default=10
+        The number of random orders of a round.
+    decay : float, default=0.99
+        The factor of a weight from one rank to the next, above 0 and at most 1.
+    position_regularization : float, default=0.0
+        As of `LambdaNdcg`.
+    """
+
+    name = "yetirank"
+    metric = "yetirank"
+    parameter_names = ("n_orders", "decay", "position_regularization")
+
+    def __init__(
+        self, n_orders: int = 10, decay: float = 0.99, position_regularization: float = 0.0
+    ) -> None:
+        self.n_orders = check_argument("n_orders", Number(1, 10_000, whole=True), n_orders)
+        self.decay = check_argument("decay", Number(0.0, 1.0, open_low=True), decay)
+        self.position_regularization = _check_regularization(position_regularization)
+
+
+class QuerySquaredError(_ListLoss):
+    """Squared error within queries: a constant of each query does not matter (QueryRMSE).
+
+    Domain: gains of at least 0. Link: identity.
+
+        L = ½ Σ_i (gain_i - F_i - c)² / n,  c = mean(gain - F)        ∂L/∂F_i = F_i + c - gain_i
+
+    n is the number of rows of the query. Hessian: 1. The gains are those of the ranker: with
+    gains="linear" the relevance itself.
+
+    Parameters
+    ----------
+    position_regularization : float, default=0.0
+        As of `LambdaNdcg`.
+    """
+
+    name = "query_squared_error"
+    metric = "squared"
+
+    def _scaled_gains(self, gain: Vector, codes: npt.NDArray[np.int32]) -> Vector:
+        return _common_unit(gain)
+
+
 RANKING_LOSSES: Mapping[str, type[RankingLoss]] = MappingProxyType(
-    {loss.name: loss for loss in (LambdaNdcg, LambdaMap, PairwiseLogistic, ListwiseSoftmax, XeNdcg)}
+    {
+        loss.name: loss
+        for loss in (
+            LambdaNdcg,
+            LambdaMap,
+            PairwiseLogistic,
+            ListwiseSoftmax,
+            XeNdcg,
+            YetiRank,
+            QuerySquaredError,
+        )
+    }
 )
 
 

@@ -125,8 +125,8 @@ FOREIGN_LOSSES: Mapping[str, ForeignLoss] = MappingProxyType(
         **_losses(
             "ranking",
             _CAT,
-            "yetirank>ndcg yetirankpairwise>ndcg pairlogit>pairwise pairlogitpairwise>pairwise "
-            "querysoftmax>softmax",
+            "yetirankpairwise>yetirank pairlogit>pairwise pairlogitpairwise>pairwise "
+            "querysoftmax>softmax queryrmse>query_squared_error lambdamart>ndcg",
         ),
         **_losses("survival", _XGB, "survival:cox>cox survival:aft>aft"),
     }
