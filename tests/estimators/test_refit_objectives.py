@@ -35,12 +35,13 @@ TARGETS = {
 Classifier, Regressor = GradientBoostingClassifier, GradientBoostingRegressor
 Ranker, Survival = GradientBoostingRanker, GradientBoostingSurvival
 
+RANKED = ("ndcg", "map", "pairwise", "softmax", "query_squared_error")
 WORKS = [
     *((Classifier, loss, "two") for loss in ("focal", "brier", "hinge", "one_vs_rest")),
     *((Classifier, loss, "grade") for loss in ("focal", "brier", "one_vs_rest")),
     (Classifier, Loss.from_formula("log(1 + exp(-y*f))", y="±1"), "two"),
     (Regressor, Loss.from_formula("log(cosh(y-f))"), "number"),
-    *((Ranker, l, "rank") for l in ("ndcg", "map", "pairwise", "softmax", "query_squared_error")),
+    *((Ranker, loss, "rank") for loss in RANKED),
 ]
 
 
