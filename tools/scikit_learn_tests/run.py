@@ -124,6 +124,8 @@ def main() -> int:
     parser.add_argument("modules", nargs="*", help="such as test_bagging; default: all")
     parser.add_argument("--update", action="store_true", help="write the list and the page")
     args = parser.parse_args()
+    if unknown := {*args.modules} - {*map(label, MODULES)}:
+        parser.error(f"no module {sorted(unknown)}; there are {', '.join(map(label, MODULES))}")
     chosen = [m for m in MODULES if not args.modules or label(m) in args.modules]
     stored: dict[str, Any] = json.loads(EXPECTED.read_text(encoding="utf-8"))
     if not args.update and stored["scikit-learn"] != sklearn.__version__:

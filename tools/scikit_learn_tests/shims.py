@@ -110,7 +110,7 @@ def _boosting(params: Params) -> Params:
         params.pop("criterion", None)
     if params.get("init", "") is None:
         params["init"] = "mean"
-    if "n_iter_no_change" in params:
+    if params.get("n_iter_no_change", "auto") != "auto":  # "auto" is the default here
         patience = params.pop("n_iter_no_change")
         params |= {} if patience is None else {"n_iter_no_change": patience, "early_stopping": True}
     if params.get("loss") != "quantile":
@@ -145,6 +145,7 @@ _BOOSTED = {
     "l2_regularization": 0.0,
     "grow_policy": "best_first",
     "category_encoding": "sets",
+    "early_stopping": False,
 }
 _GRADIENT = {
     **_BOOSTED,
