@@ -10,6 +10,8 @@ from sklearn.exceptions import NotFittedError
 
 import stagewise
 from stagewise import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
     BaggingClassifier,
     DecisionTreeClassifier,
     ExtraTreesClassifier,
@@ -50,6 +52,19 @@ def test_every_classifier_has_log_probabilities_and_a_number_of_classes(estimato
 @pytest.mark.parametrize("estimator", CLASSIFIERS, ids=name)
 def test_an_estimator_that_is_not_fitted_has_no_number_of_classes(estimator):
     assert not hasattr(clone(estimator), "n_classes_")
+
+
+@pytest.mark.parametrize("kind", [AdaBoostClassifier, AdaBoostRegressor])
+def test_adaboost_is_a_sequence_of_estimators(kind):
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    model = kind(n_estimators=5)
+    assert model
+    with pytest.raises(NotFittedError):
+        len(model)
+    model.fit(X, X[:, 0] > 0)
+    assert len(model) == len([*model]) == len(model.estimators_) == model.n_iter_
+    np.testing.assert_array_equal(model[-1].predict(X), model.estimators_[-1].predict(X))
+    assert len(model[1:]) == len(model) - 1
 
 
 def test_a_forest_is_a_sequence_of_trees():

@@ -21,6 +21,7 @@ from stagewise.bagging.parallel import parallel_map
 from stagewise.data import Feature, Features, UnknownCategories
 from stagewise.data.categories.categories import Categories
 from stagewise.estimators.bases.estimator import LibraryEstimator
+from stagewise.estimators.bases.estimator_sequence import EstimatorSequence
 from stagewise.training.reading.passthrough import Header, UntouchedRows
 from stagewise.workers import thread_count
 
@@ -33,7 +34,7 @@ SMALL = 10_000
 """Up to this number of predictions (rows times estimators), one thread is faster than several."""
 
 
-class EstimatorEnsemble(LibraryEstimator):
+class EstimatorEnsemble(EstimatorSequence, LibraryEstimator):
     """An ensemble of fitted estimators, which predicts Σ α_j h_j(x) / Σ α_j."""
 
     estimator: Any
@@ -80,20 +81,8 @@ class EstimatorEnsemble(LibraryEstimator):
         n = len(self._fitted_estimators())
         return [self._bags.positions(sample) for sample in self._bags.draw(n)][:n]
 
-    def __len__(self) -> int:
-        """Return the number of base estimators."""
-        return len(self._fitted_estimators())
-
-    def __bool__(self) -> bool:
-        return True  # an estimator that is not fitted has no length
-
-    def __iter__(self) -> Iterator[Any]:
-        """Yield the base estimators."""
-        return (fitted.estimator for fitted in self._fitted_estimators())
-
-    def __getitem__(self, index: int | slice) -> Any:
-        """Return a base estimator, or a list of them for a slice."""
-        return [*self][index]
+    def _members(self) -> list[Any]:
+        return [fitted.estimator for fitted in self._fitted_estimators()]
 
     # ---- predictions ---------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from scipy.special import expit
 
 from stagewise.boosting.recipe import DISCRETE, REAL, Recipe
 from stagewise.estimators.bases.boosting import BaseBoosting
+from stagewise.estimators.bases.estimator_sequence import EstimatorSequence
 from stagewise.estimators.bases.estimator_terms import ONLY_OF_TREES, EstimatorTerms
 from stagewise.estimators.bases.predictions.classifier import ClassifierPredictions
 from stagewise.estimators.bases.predictions.staged_score import StagedScore
@@ -43,7 +44,12 @@ OF_TREES = MappingProxyType(
 
 
 class AdaBoostClassifier(
-    StagedScore, EstimatorTerms, ClassifierPredictions, TreeAttributes, BaseBoosting
+    EstimatorSequence,
+    StagedScore,
+    EstimatorTerms,
+    ClassifierPredictions,
+    TreeAttributes,
+    BaseBoosting,
 ):
     """AdaBoost: classifiers that are fitted with row weights that grow with the errors so far.
 

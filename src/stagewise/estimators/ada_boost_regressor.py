@@ -14,6 +14,7 @@ import numpy.typing as npt
 from stagewise.boosting.recipe import NEWTON, Recipe
 from stagewise.errors import ModelFormatError
 from stagewise.estimators.bases.boosting import BaseBoosting
+from stagewise.estimators.bases.estimator_sequence import EstimatorSequence
 from stagewise.estimators.bases.estimator_terms import ONLY_OF_TREES, EstimatorTerms
 from stagewise.estimators.bases.predictions.dataset_predictions import predicts_datasets
 from stagewise.estimators.bases.predictions.regressor import RegressorPredictions
@@ -48,7 +49,12 @@ OF_TREES = MappingProxyType(
 
 
 class AdaBoostRegressor(
-    StagedScore, EstimatorTerms, RegressorPredictions, TreeAttributes, BaseBoosting
+    EstimatorSequence,
+    StagedScore,
+    EstimatorTerms,
+    RegressorPredictions,
+    TreeAttributes,
+    BaseBoosting,
 ):
     """AdaBoost.R2: regressors with row weights that grow with the errors; their weighted median.
 
