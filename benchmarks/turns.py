@@ -39,6 +39,18 @@ def _status(process: str, field: str) -> float:
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith(field)), 0.0)
 
 
+class Growth:
+    """The growth of the resident memory of this process to its peak."""
+
+    def __init__(self) -> None:
+        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        self._begin = _status("self", "VmRSS")
+
+    def megabytes(self) -> float:
+        """Return the peak so far beyond the begin."""
+        return peak_memory() - self._begin
+
+
 def run_turn(argv: Sequence[str], time_limit: float) -> Facts | None:
     """Run one turn; return what it printed and its peak of anonymous memory; None: it failed.
 

@@ -6,13 +6,14 @@ default of each library.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from shapes import Rows, Shape
 
-__all__ = ["CONTENDERS", "THREADS"]
+__all__ = ["CONTENDERS", "THREADS", "loaded"]
 
 THREADS = 2
 RATE, BINS, MIN_ROWS = 0.1, 255, 20
@@ -32,8 +33,8 @@ def ours(shape: Shape, rows: Rows) -> Predict:
     import stagewise
 
     kind = "Regressor" if shape.task == "regression" else "Classifier"
-    if shape.kind in ("forest", "extra_trees"):
-        name = "RandomForest" if shape.kind == "forest" else "ExtraTrees"
+    if "forest" in shape.kind or shape.kind == "extra_trees":
+        name = "ExtraTrees" if shape.kind == "extra_trees" else "RandomForest"
         own = getattr(stagewise, name + kind)(
             n_estimators=shape.trees, n_jobs=THREADS, random_state=0
         )
@@ -45,11 +46,12 @@ def ours(shape: Shape, rows: Rows) -> Predict:
         **({"loss": shape.loss} if shape.loss else {}),
         n_estimators=shape.trees,
         learning_rate=RATE,
-        max_features=1.0,
+        max_features=1.0
+        if shape.columns == 1.0
+        else stagewise.FeatureSampling(per_tree=shape.columns),
         min_samples_leaf=MIN_ROWS,
         max_bins=BINS,
         subsample=shape.subsample,
-        max_features_per_tree=shape.columns,
         categorical_features=list(range(shape.categories)) or None,
         early_stopping=False,
         n_jobs=THREADS,
@@ -164,9 +166,16 @@ def scikit_forest(shape: Shape, rows: Rows) -> Predict:
     import sklearn.ensemble as ensembles
 
     kind = "Regressor" if shape.task == "regression" else "Classifier"
-    name = "RandomForest" if shape.kind == "forest" else "ExtraTrees"
+    name = "ExtraTrees" if shape.kind == "extra_trees" else "RandomForest"
     model = getattr(ensembles, name + kind)(shape.trees, n_jobs=THREADS, random_state=0)
     return _predict(model.fit(rows.X, rows.y), shape)
+
+
+def loaded(predict: Predict) -> Predict:
+    """Return the predictions of the same model, as it is after a pickle was read."""
+    if not hasattr(predict, "__self__"):
+        raise ValueError("only methods of models can be loaded")
+    return getattr(pickle.loads(pickle.dumps(predict.__self__)), predict.__name__)
 
 
 CONTENDERS: Mapping[str, Fit] = {

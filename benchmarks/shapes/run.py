@@ -22,13 +22,16 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from contenders import CONTENDERS, THREADS  # noqa: E402
+from contenders import CONTENDERS, THREADS, Predict, loaded  # noqa: E402
 from machine import describe  # noqa: E402
 from shapes import SHAPES, Rows, Shape  # noqa: E402
-from turns import medians, take_turns  # noqa: E402
+from turns import Growth, medians, quiet_line, take_turns  # noqa: E402
 
 WORST = 1.1
 """A loss above this times the best one is not of the same work."""
+SMALL = 2000
+"""The rows of the fit before the timed ones."""
+FITS = ("fit", "forest", "extra_trees")
 
 
 def loss_of(shape: Shape, held: Rows, prediction: np.ndarray) -> float:
@@ -42,21 +45,51 @@ def loss_of(shape: Shape, held: Rows, prediction: np.ndarray) -> float:
 
 
 def turn(shape: Shape, name: str) -> dict[str, float]:
-    """Run one turn of one library."""
+    """Run one turn of one library: the median time, the loss, and of fits the peak of memory."""
     train, held = shape.make()
     fit = CONTENDERS[name]
-    predict = fit(shape, train)
-    seconds, prediction = [], np.empty(0)
-    for _ in range(shape.repeats):
-        begin = time.perf_counter()
-        if shape.kind == "predict":
-            prediction = predict(held.X)
-        else:
+    if shape.kind in FITS:
+        fit(shape, train.head(SMALL))  # imports, threads and first calls are not timed
+        memory = Growth()
+        seconds = []
+        for _ in range(shape.repeats):
+            begin = time.perf_counter()
             predict = fit(shape, train)
-        seconds.append(time.perf_counter() - begin)
-    if shape.kind != "predict":
-        prediction = predict(held.X)
-    return {"seconds": statistics.median(seconds), "loss": loss_of(shape, held, prediction)}
+            seconds.append(time.perf_counter() - begin)
+        facts = {"memory_mb": memory.megabytes()}
+    else:
+        predict = fit(shape, train)
+        seconds = CALLS.get(shape.kind, many_rows)(predict, held.X, shape.repeats)
+        facts = {}
+    loss = loss_of(shape, held, predict(held.X))
+    return {"seconds": statistics.median(seconds), "loss": loss, **facts}
+
+
+def many_rows(predict: Predict, X: Any, repeats: int) -> list[float]:
+    """Return the seconds of calls, after one that is not timed."""
+    predict(X)
+    return [timed(predict, X) for _ in range(repeats)]
+
+
+def first_calls(predict: Predict, X: Any, repeats: int) -> list[float]:
+    """Return the seconds of the first call of models that were loaded, after another model's."""
+    loaded(predict)(X)
+    return [timed(loaded(predict), X) for _ in range(repeats)]
+
+
+def single_rows(predict: Predict, X: Any, _: int) -> list[float]:
+    """Return the seconds of many calls with one row."""
+    return many_rows(predict, X, 500)
+
+
+CALLS = {"first_call": first_calls, "one_row": single_rows}
+
+
+def timed(predict: Predict, X: Any) -> float:
+    """Return the seconds of one call."""
+    begin = time.perf_counter()
+    predict(X)
+    return time.perf_counter() - begin
 
 
 def fastest(own: dict[str, Any]) -> tuple[str, float]:
@@ -78,7 +111,6 @@ def _cell(facts: dict[str, float] | None) -> str:
 def report(results: dict[str, Any]) -> str:
     """Return the page RESULTS.md."""
     shapes = {name: own for name, own in results["shapes"].items() if name in SHAPES}
-    kinds = {"fit": "Fits", "predict": "Predictions"}
     lines = [
         "# Shapes of work",
         "",
@@ -90,38 +122,62 @@ def report(results: dict[str, Any]) -> str:
         "",
         f"{results['machine']['processor']}, {results['machine']['instructions']};",
         ", ".join(f"{k} {v}" for k, v in results["machine"]["versions"].items()) + ".",
+        quiet_line(results.get("foreign", 0.0)),
         "",
     ]
-    for kind, title in kinds.items():
-        own = {
-            name: facts
-            for name, facts in shapes.items()
-            if (SHAPES[name].kind == "predict") == (kind == "predict")
-        }
-        if not own:
-            continue
-        names = [c for c in CONTENDERS if any(c in facts for facts in own.values())]
-        ratios = {name: fastest(facts) for name, facts in own.items()}
-        values = [ratio for _, ratio in ratios.values()]
-        least = min(ratios, key=lambda name: ratios[name][1])
-        lines += [
-            f"## {title}",
-            "",
-            f"Geometric mean of the ratios {statistics.geometric_mean(values):.2f},",
-            f"minimum {min(values):.2f} ({SHAPES[least].title}).",
-            "",
-            "| | ratio | goal | " + " | ".join(names) + " |",
-            "|---|---|---|" + "---|" * len(names),
-        ]
-        for name, facts in own.items():
-            shape, (peer, ratio) = SHAPES[name], ratios[name]
-            missed = "" if ratio >= shape.goal else " **missed**"
-            cells = " | ".join(_cell(facts.get(c)) for c in names)
-            lines.append(
-                f"| {shape.title} | {ratio:.2f} ({peer}){missed} | {shape.goal:g} | {cells} |"
-            )
-        lines.append("")
-    return "\n".join(lines)
+    for title, is_fit in (("Fits", True), ("Predictions", False)):
+        own = {n: facts for n, facts in shapes.items() if (SHAPES[n].kind in FITS) == is_fit}
+        if own:
+            lines += table_of(title, own)
+    return "\n".join([*lines, *weights_table(shapes), *memory_table(shapes)])
+
+
+def table_of(title: str, shapes: dict[str, Any]) -> list[str]:
+    """Return the lines about fits, or about predictions."""
+    names = [c for c in CONTENDERS if any(c in facts for facts in shapes.values())]
+    ratios = {name: fastest(facts) for name, facts in shapes.items()}
+    values = [ratio for _, ratio in ratios.values()]
+    least = min(ratios, key=lambda name: ratios[name][1])
+    lines = [
+        f"## {title}",
+        "",
+        f"Geometric mean of the ratios {statistics.geometric_mean(values):.2f},",
+        f"minimum {min(values):.2f} ({SHAPES[least].title}).",
+        "",
+        "| | ratio | goal | " + " | ".join(names) + " |",
+        "|---|---|---|" + "---|" * len(names),
+    ]
+    for name, facts in shapes.items():
+        shape, (peer, ratio) = SHAPES[name], ratios[name]
+        missed = "" if ratio >= shape.goal else " **missed**"
+        cells = " | ".join(_cell(facts.get(c)) for c in names)
+        lines.append(f"| {shape.title} | {ratio:.2f} ({peer}){missed} | {shape.goal:g} | {cells} |")
+    return [*lines, ""]
+
+
+def weights_table(shapes: dict[str, Any]) -> list[str]:
+    """Return the lines about our own time with weights."""
+    rows = [
+        f"| {SHAPES[name].title} | {own['stagewise']['seconds'] / plain:.2f} |"
+        for name, own in shapes.items()
+        if (base := SHAPES[name].unweighted) in shapes
+        and (plain := shapes[base]["stagewise"]["seconds"])
+    ]
+    head = ["## Weights", "", "Our time divided by our time without weights; the goal is 1.15.", ""]
+    return [*head, "| | |", "|---|---|", *rows, ""] if rows else []
+
+
+def memory_table(shapes: dict[str, Any]) -> list[str]:
+    """Return the lines about the memory of large fits."""
+    names = [name for name in ("1mx28", "20kx500") if name in shapes]
+    libraries = [c for c in CONTENDERS if any(c in shapes[name] for name in names)]
+    head = ["## Memory", "", "The peak while fitting, beyond the table and the library, in MB.", ""]
+    rows = []
+    for name in names:
+        own = [shapes[name].get(c, {}).get("memory_mb", float("nan")) for c in libraries]
+        rows.append(f"| {SHAPES[name].title} | " + " | ".join(f"{mb:.0f}" for mb in own) + " |")
+    columns = ["| | " + " | ".join(libraries) + " |", "|---|" + "---|" * len(libraries)]
+    return [*head, *columns, *rows, ""] if rows else []
 
 
 def main() -> None:
@@ -144,6 +200,7 @@ def main() -> None:
 
         packages = ("stagewise", "lightgbm", "xgboost", "catboost", "scikit-learn", "numpy")
         facts = describe({name: version(name) for name in packages})
+        results["foreign"] = 0.0
         results["machine"] = facts | {"instructions": supported_isas()[-1]}
         for name in given.only:
             shape = SHAPES[name]
@@ -154,6 +211,7 @@ def main() -> None:
 
             found = take_turns(shape.contenders, given.turns, argv, time_limit=900.0)
             results["shapes"][name] = medians(found["entries"])
+            results["foreign"] = max(found["foreign"], results.get("foreign", 0.0))
             path.write_text(json.dumps(results, indent=1) + "\n")
     (HERE / "RESULTS.md").write_text(report(results))
 

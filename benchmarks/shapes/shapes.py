@@ -16,6 +16,7 @@ __all__ = ["SHAPES", "Rows", "Shape"]
 FITS = ("stagewise", "lightgbm", "lightgbm-quantised", "xgboost", "hgb")
 FORESTS = ("stagewise", "scikit-learn")
 PREDICTIONS = ("stagewise", "lightgbm", "xgboost", "catboost")
+LOADED = ("stagewise", "lightgbm", "xgboost")
 
 
 class Rows(NamedTuple):
@@ -24,6 +25,11 @@ class Rows(NamedTuple):
     X: Any
     y: np.ndarray
     weight: np.ndarray | None = None
+
+    def head(self, n: int) -> Rows:
+        """Return the first rows."""
+        own = None if self.weight is None else self.weight[:n]
+        return Rows(self.X[:n], self.y[:n], own)
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,8 @@ class Shape:
     trees, leaves : int
         Of each model.
     kind : str
-        "fit", "forest", "extra_trees" or "predict".
+        "fit", "forest", "extra_trees", "predict", "first_call" (of a loaded model, 100 rows),
+        "one_row" or "predict_forest".
     loss : str
         "absolute_error", or empty for the usual one.
     repeats : int
@@ -54,6 +61,8 @@ class Shape:
         The number of leading columns that have codes of categories.
     symmetric : bool
         Whether ours are symmetric trees (of predictions).
+    unweighted : str
+        The shape without weights, whose own time the time is compared with.
     contenders : tuple of str
         The libraries.
     """
@@ -72,6 +81,7 @@ class Shape:
     columns: float = 1.0
     categories: int = 0
     symmetric: bool = False
+    unweighted: str = ""
     contenders: tuple[str, ...] = field(default=FITS)
 
 
@@ -91,13 +101,16 @@ def numbers(
     task: str = "binary",
     *,
     classes: int = 2,
-    weights: bool = False,
+    weights: str = "",
     missing: float = 0.0,
     values: int = 0,
     frame: bool = False,
     held_out: int = 20_000,
 ) -> Callable[[], tuple[Rows, Rows]]:
-    """Return a maker of normal columns, or of whole numbers below `values`."""
+    """Return a maker of normal columns, or of whole numbers below `values`.
+
+    weights: "real", between ½ and 2, or "balanced", so that both classes have the same sum.
+    """
 
     def make() -> tuple[Rows, Rows]:
         rng = np.random.default_rng(0)
@@ -106,10 +119,12 @@ def numbers(
         if values:
             X = rng.integers(0, values, (n, columns)).astype(np.float32)
         f = X[:, 0] + np.sin(2 * X[:, 1]) + X[:, 2] * X[:, 3] - (X[:, 4] > 0)
-        y = _target(np.asarray(f, np.float64), task, rng, classes)
+        y = _target(np.asarray(f, np.float64) - 2.0 * (weights == "balanced"), task, rng, classes)
         if missing:
             X[rng.random(X.shape, dtype=np.float32) < missing] = np.nan
-        weight = rng.uniform(0.5, 2.0, n) if weights else None
+        weight = rng.uniform(0.5, 2.0, n) if weights == "real" else None
+        if weights == "balanced":
+            weight = (n / 2 / np.bincount(y))[y]
         table: Any = X
         if frame:
             import pandas as pd
@@ -159,9 +174,16 @@ PREDICTED = numbers(20_000, 28, held_out=200_000)
 SHAPES = {
     shape.name: shape
     for shape in (
-        Shape("weights", "100k × 20, real-valued weights", 3, numbers(100_000, 20, weights=True)),
+        Shape("plain", "100k × 20", 3, numbers(100_000, 20)),
+        Shape("plain-regression", "100k × 20, squared error", 3,
+              numbers(100_000, 20, "regression"), "regression"),
+        Shape("weights", "100k × 20, real-valued weights", 3,
+              numbers(100_000, 20, weights="real"), unweighted="plain"),
         Shape("weights-regression", "100k × 20, real-valued weights, squared error", 3,
-              numbers(100_000, 20, "regression", weights=True), "regression"),
+              numbers(100_000, 20, "regression", weights="real"), "regression",
+              unweighted="plain-regression"),
+        Shape("balanced", "100k × 20, balanced weights of a rare class", 3,
+              numbers(100_000, 20, weights="balanced"), unweighted="plain"),
         Shape("100x5", "100 × 5, 1000 trees", 2, numbers(100, 5), trees=1000, repeats=7),
         Shape("500x10", "500 × 10, 1000 trees", 2, numbers(500, 10), trees=1000, repeats=5),
         Shape("1kx28", "1,000 × 28, 1000 trees", 2, numbers(1000, 28), trees=1000),
@@ -213,7 +235,15 @@ SHAPES = {
               numbers(20_000, 28, held_out=10_000), trees=1000, kind="predict", repeats=7,
               contenders=PREDICTIONS),
         Shape("predict-255", "predict 200k × 28, 100 trees of 255 leaves", 4, PREDICTED,
-              kind="predict", repeats=3, leaves=255,
-              contenders=("stagewise", "lightgbm", "xgboost")),
+              kind="predict", repeats=3, leaves=255, contenders=LOADED),
+        Shape("first-call", "the first prediction of a loaded model, 100 rows, 1000 trees", 1,
+              numbers(20_000, 28, held_out=100), trees=1000, kind="first_call", repeats=5,
+              contenders=LOADED),
+        Shape("one-row", "one row, 100 trees of 31 leaves", 10, numbers(20_000, 28, held_out=1),
+              kind="one_row", contenders=PREDICTIONS),
+        Shape("predict-forest-100k", "predict 100k × 28, a deep forest of 100 trees", 5,
+              numbers(20_000, 28, held_out=100_000), kind="predict_forest", contenders=FORESTS),
+        Shape("predict-forest-200k", "predict 200k × 28, a deep forest of 100 trees", 5,
+              PREDICTED, kind="predict_forest", contenders=FORESTS),
     )
 }  # fmt: skip
