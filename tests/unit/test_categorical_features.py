@@ -101,17 +101,50 @@ def test_text_is_categorical_if_selected(X: Any, selection: Any) -> None:
 @pytest.mark.parametrize("X", TEXTS.values(), ids=TEXTS)
 @pytest.mark.parametrize("selection", ["from_dtype", None, (), ("x",), (False, True)], ids=repr)
 def test_text_that_is_not_selected_is_an_error_with_a_remedy(X: Any, selection: Any) -> None:
-    remedy = r"categorical_features=\['c'\] \(or pass 'text'.*cast it to a category type"
+    remedy = (
+        r"Convert it first: X = X\.astype\(\{'c': 'category'\}\)\.$"
+        if isinstance(X, pd.DataFrame) and selection in ("from_dtype", ())
+        else r"Convert it first: set categorical_features=\[('x', )?'c'\]\.$"
+    )
     with pytest.raises(ValueError, match=rf"X column 'c' holds the text 'red' at row 0.*{remedy}"):
         read(X, selection)
 
 
 @pytest.mark.parametrize("X", FRAMES.values(), ids=FRAMES)
-@pytest.mark.parametrize("selection", [None, ("x",), (False, False)], ids=repr)
-def test_categories_that_are_not_selected_are_an_error(X: Any, selection: Any) -> None:
-    words = r"X column 'c' is categorical .*'red' at row 0.*categorical_features=\['c'\]"
+def test_a_category_type_is_an_error_if_no_column_is_categorical(X: Any) -> None:
+    words = r"X column 'c' is categorical .*'red' at row 0.*categorical_features to 'from_dtype'"
     with pytest.raises(ValueError, match=words):
-        read(X, selection)
+        read(X, None)
+
+
+@pytest.mark.parametrize("X", FRAMES.values(), ids=FRAMES)
+@pytest.mark.parametrize("selection", [("x",), (1,), (False, True)], ids=repr)
+def test_listed_columns_are_categorical_besides_those_of_a_category_type(
+    X: Any, selection: Any
+) -> None:
+    assert categories(learned(X, selection)) == [("blue", "red"), (1, 2, 3)]
+
+
+@pytest.mark.parametrize("X", FRAMES.values(), ids=FRAMES)
+@pytest.mark.parametrize("selection", [(), (False, False)], ids=repr)
+def test_an_empty_list_leaves_columns_of_a_category_type(X: Any, selection: Any) -> None:
+    assert categories(learned(X, selection)) == [("blue", "red"), None]
+
+
+def test_the_remedy_for_text_in_an_array_is_the_parameter_with_positions() -> None:
+    for X in (np.array([["red", "1.5"]]), np.array([["red", "1.5"]], dtype=object)):
+        with pytest.raises(ValueError, match=r"2 columns of text \(numbers in 1 .* text in 0") as e:
+            read(X, "from_dtype")
+        assert "the columns [1] by astype(float) (codes: set categorical_features=[1]);" in str(
+            e.value
+        )
+        assert str(e.value).endswith("; set categorical_features=[0].")
+    with pytest.raises(ValueError, match=r"set categorical_features=\[1, 0\]\.$"):
+        read(np.array([["red", "blue"]]), (1,))
+    with pytest.raises(ValueError, match=r"X = numpy\.asarray\(X\)\.astype\(float\) \(codes"):
+        read([["1.5", "2"]], "from_dtype")
+    with pytest.raises(ValueError, match=r"parse_dates\(pandas\.DataFrame\(X\), \['c'\]\)\.$"):
+        read([{"c": "2024-03-01"}], "from_dtype")
 
 
 def test_an_object_column_with_a_text_is_text() -> None:

@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from pyarrow import csv as pyarrow_csv
 
 import stagewise
-from stagewise import GradientBoostingRegressor, parse_dates
+from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, parse_dates
 from stagewise.cli.files import read_file
 from stagewise.data.reading.text_dates import MISSING_TEXTS, day_order, parse_iso_date
 from stagewise.errors import ColumnWarning
+from stagewise.inspection import partial_dependence, scores, shap_values
 
 TEXTS = [
     "2024-03-01",
@@ -40,7 +41,6 @@ TEXTS = [
     "2024-03-01 5:00",
     "2024-03-01 14:60",
     "2024-3-1",
-    "2024-03",
     "01/02/2024",
     "20240301",
     "14:05",
@@ -75,11 +75,35 @@ def test_iso_text_is_its_datetime(when: dt.datetime, between: str) -> None:
     assert found == np.datetime64(when, "ns").astype(np.int64)
 
 
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("20141013T140507", "2014-10-13 14:05:07"),
+        ("2001-02", "2001-02-01"),
+        (" 2001-02 ", "2001-02-01"),
+    ],
+)
+def test_the_basic_format_and_months_are_dates(text: str, same: str) -> None:
+    assert parse_iso_date(text) == parse_iso_date(same) is not None
+    assert pd.Timestamp(text).value == parse_iso_date(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["20140230T000000", "20141013T250000", "20141013", "2001-13", "0012-10", "10-12", "2001-2"],
+)
+def test_other_text_of_figures_is_no_date(text: str) -> None:
+    assert parse_iso_date(text) is None
+
+
 COLUMNS = {
     "day": ["2024-03-01", None, "2024-03-02 06:00"],
     "city": ["Rome", "Oslo", "2024-03-01"],
     "number": [1, 2, 3],
 }
+
+
+FRAMES = (pd.DataFrame, pl.DataFrame, pa.table)
 
 
 def frames() -> dict[str, Any]:
@@ -124,19 +148,118 @@ def test_a_named_column_with_another_cell_is_an_error() -> None:
         parse_dates(frame, ["date"])
 
 
+@pytest.mark.parametrize("make", FRAMES)
+def test_columns_of_dates_are_not_changed(make: Any) -> None:
+    frame = make(COLUMNS)
+    once = parse_dates(frame, "day")
+    assert parse_dates(once, ["day"]) is once
+    assert parse_dates(once) is once
+    zoned = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=2, tz="Europe/Rome")})
+    assert parse_dates(zoned, "day") is zoned
+    days = make({"day": [dt.date(2024, 3, 1), None]})
+    found = parse_dates(days, "day")
+    if make is pd.DataFrame:
+        assert found["day"].tolist() == [pd.Timestamp("2024-03-01"), pd.NaT]
+        mixed = pd.DataFrame({"day": [dt.datetime(2024, 3, 1, 6), "2024-03-02"]}, dtype=object)
+        assert parse_dates(mixed)["day"].tolist() == [
+            pd.Timestamp("2024-03-01 06:00"),
+            pd.Timestamp("2024-03-02"),
+        ]
+    else:
+        assert found is days
+
+
+def test_arguments_of_to_datetime_are_an_error_with_its_call() -> None:
+    frame = pd.DataFrame({"day": ["1/2/2024"]})
+    call = r"X\[column\] = pandas\.to_datetime\(X\[column\], dayfirst=\.\.\.\)\.$"
+    with pytest.raises(TypeError, match=call):
+        parse_dates(frame, dayfirst=True)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"has no argument 'format'\..* format=\.\.\.\)\.$"):
+        parse_dates(frame, "day", format="%d/%m/%Y")  # type: ignore[call-arg]
+
+
 def test_an_array_is_no_data_frame() -> None:
     with pytest.raises(TypeError, match="columns of a data frame; X is a ndarray"):
         parse_dates(np.ones((2, 2)))
 
 
-def test_text_for_a_column_of_dates_is_refused_with_the_conversion() -> None:
+def test_other_text_for_a_column_of_dates_is_refused_with_the_cell_and_one_remedy() -> None:
     days = pd.date_range("2024-01-01", periods=60)
     model = GradientBoostingRegressor(n_estimators=2).fit(
         pd.DataFrame({"day": days}), np.arange(60.0)
     )
-    for rows in ({"day": "1/3/2024"}, pd.DataFrame({"day": ["2024-03-01"]})):
-        with pytest.raises(ValueError, match=r"'day'.*type date when .* stagewise\.parse_dates"):
-            model.predict(rows)
+    words = (
+        r"X column 'day' holds '1/3/2024' at row 1, which is no date such as 2024-03-01 or .*"
+        r"type date when GradientBoostingRegressor was fitted: correct the cell, .*"
+        r"pandas\.to_datetime\(\.\.\., dayfirst=True\)\.$"
+    )
+    cells = ["2024-03-01", "1/3/2024"]
+    rows = [{"day": cell} for cell in cells]
+    for X in ({"day": cells}, rows, *(make({"day": cells}) for make in FRAMES)):
+        with pytest.raises(ValueError, match=words) as raised:
+            model.predict(X)
+        assert "parse_dates" not in str(raised.value)
+
+
+def test_text_is_read_as_by_parse_dates_wherever_a_model_reads_x(tmp_path: Path) -> None:
+    days = pd.date_range("2024-01-01", periods=120)
+    texts = days.strftime("%Y-%m-%dT%H:%M").to_series().reset_index(drop=True)
+    X = pd.DataFrame({"a": np.arange(120.0) % 7, "day": texts})
+    X.loc[[3, 8], "day"] = [None, "NA"]
+    dated, y = parse_dates(X), np.arange(120) % 50 > 25
+    model = GradientBoostingClassifier(n_estimators=5).fit(dated, y)
+    expected = model.predict_proba(dated)
+    frames = [make(X) for make in (pd.DataFrame, pl.from_pandas, pa.Table.from_pandas)]
+    for frame in [*frames, X.astype({"day": object}), X.astype({"day": "category"}), X[:9]]:
+        n = len(frame)
+        np.testing.assert_array_equal(model.predict_proba(frame), expected[:n])
+        assert list(model.staged_predict(frame))[-1].tolist() == model.predict(dated[:n]).tolist()
+        assert model.score(frame, y[:n]) == model.score(dated[:n], y[:n])
+        found = shap_values(model, frame).values
+        np.testing.assert_array_equal(found, shap_values(model, dated[:n]).values)
+    assert str(scores(model, X, y)) == str(scores(model, dated, y))
+    assert (
+        partial_dependence(model, X, "day")
+        .to_frame()
+        .equals(partial_dependence(model, dated, "day").to_frame())
+    )
+
+
+@pytest.mark.parametrize("make", FRAMES)
+def test_rows_that_decide_may_have_dates_as_text(make: Any) -> None:
+    X = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=120), "a": 0.5})
+    y, train, rest = np.arange(120.0), slice(0, None, 2), slice(1, None, 2)
+    texts = make(X[rest].assign(day=X["day"].dt.strftime("%Y-%m-%d")).to_dict("list"))
+    losses = [
+        GradientBoostingRegressor(n_estimators=5)
+        .fit(X[train], y[train], X_val=rows, y_val=y[rest])
+        .validation_loss_
+        for rows in (X[rest], texts)
+    ]
+    np.testing.assert_array_equal(losses[0], losses[1])
+    for rows in (X[rest], texts):
+        model = GradientBoostingRegressor(n_estimators=5)
+        losses.append(model.fit(X[train], y[train], eval_set=[(rows, y[rest])]).validation_loss_)
+    np.testing.assert_array_equal(losses[2], losses[3])
+
+
+def test_a_report_of_dates_as_text_is_that_of_dates(tmp_path: Path) -> None:
+    X = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=120), "a": 0.5})
+    texts = X.assign(day=X["day"].dt.strftime("%Y-%m-%d"))
+    model = GradientBoostingRegressor(n_estimators=5).fit(X, np.arange(120.0))
+    pages = [tmp_path / "dates.html", tmp_path / "texts.html"]
+    for table, page in zip((X, texts), pages, strict=True):
+        model.report(table, np.arange(120.0), page, title="A model")
+    assert pages[0].read_text() == pages[1].read_text()
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_arrays_of_text_have_dates_in_iso_8601() -> None:
+    days = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=60)})
+    model = GradientBoostingRegressor(n_estimators=5).fit(days, np.arange(60.0))
+    expected = model.predict(days[9:11])
+    for X in (np.array([["2024-01-10"], ["20240111T000000"]]), [["2024-01-10"], ["2024-01-11"]]):
+        np.testing.assert_array_equal(model.predict(X), expected)
 
 
 def test_rows_with_names_have_dates_in_iso_8601() -> None:
@@ -278,3 +401,10 @@ def test_categories_of_other_libraries_are_listed_in_the_parameter(listed: Any) 
         model.fit(frame, X["area"])
     with pytest.raises(ValueError, match=r"^X column 'street' holds the text"):
         model.fit(frame[["town", "street"] if listed else ["area", "street"]], X["area"])
+
+
+def test_text_without_dates_is_listed_without_its_kind() -> None:
+    X = houses()[["area", "town", "street"]]
+    words = r"columns of text \('town' \('\w+'\), 'street' \('Oak'\)\); text is not"
+    with pytest.raises(ValueError, match=words):
+        GradientBoostingRegressor(n_estimators=2).fit(X, X["area"])

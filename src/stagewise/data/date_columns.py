@@ -8,10 +8,17 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from stagewise.data.reading.cell import is_missing
 from stagewise.data.reading.frame import Frame, open_frame
 from stagewise.data.reading.text_columns import to_datetime_call
-from stagewise.data.reading.text_dates import MISSING_TEXTS, look_like_dates, parse_iso_date
+from stagewise.data.reading.text_dates import (
+    MISSING_TEXTS,
+    look_like_dates,
+    parse_iso_date,
+    read_dates,
+)
 from stagewise.errors import ColumnWarning
+from stagewise.validation.arguments import suggests_arguments
 from stagewise.validation.messages import column_label, short_repr, warn_caller
 
 __all__ = ["are_mostly_dates", "parse_dates"]
@@ -20,13 +27,14 @@ MOSTLY = 0.9
 """The share of dates among the cells of a column from which the others are probably mistakes."""
 
 
+@suggests_arguments
 def parse_dates(X: Any, columns: str | Sequence[str] | None = None) -> Any:
     """Return a data frame in which text columns of dates are datetimes.
 
     A column is converted if all of its cells are missing or dates in ISO 8601, such as 2024-03-01,
-    2024-03-01 14:05:07 or 2024-03-01T14:05:07.25+02:00. The command line reads CSV files by the
-    same rule, so empty text, "NA", "n/a" and "null" are missing values. Datetimes with a time zone
-    are converted to UTC.
+    2024-03-01 14:05:07, 2024-03-01T14:05:07.25+02:00, 20240301T140507 or the month 2024-03. As in
+    CSV files, empty text, "NA", "n/a" and "null" are missing values. Datetimes with a time zone are
+    converted to UTC. Columns of datetimes are not changed.
 
     Parameters
     ----------
@@ -82,33 +90,23 @@ def are_mostly_dates(n_dates: int, n_others: int) -> bool:
 def _read_dates(frame: Frame, place: int, *, strict: bool) -> Any:
     """Return a column as datetimes; None, or ValueError if it is strict, if a cell is no date.
 
-    A column in which nearly all cells are dates causes a warning.
+    None also for a column that has datetimes already. A column in which nearly all cells are dates
+    causes a warning.
     """
-    cells = frame.frame.get_column(frame.labels[place]).to_list()
-    known: dict[Any, int | None] = {}
-    wrong: list[int] = []
-    found = np.full(len(cells), np.datetime64("NaT"), dtype="datetime64[ns]")
-    for row, cell in enumerate(cells):
-        if _is_missing(cell):
-            continue
-        if cell not in known:
-            known[cell] = parse_iso_date(cell) if isinstance(cell, str) else None
-        date = known[cell]
-        if date is None:
-            if not strict:
-                wrong.append(row)
-                if len(wrong) > len(cells) * (1 - MOSTLY):  # before all cells are parsed
-                    break
-                continue
-            raise ValueError(
-                f"{column_label(frame.names, place)} holds {short_repr(cell)} at row {row}, which "
-                "is no date such as 2024-03-01 or 2024-03-01 14:05:00. Convert the column by its "
-                f"own format: {_own_format(frame, place, cells)}."
-            )
-        found[row] = np.datetime64(date, "ns")
+    column = frame.frame.get_column(frame.labels[place])
+    if column.dtype in (nw.Datetime, nw.Date):
+        return None
+    cells = column.to_list()
+    found, wrong = read_dates(cells, 0 if strict else len(cells) * (1 - MOSTLY))
     n_dates = int(np.count_nonzero(~np.isnat(found)))
     if not wrong:
-        return found if known else None
+        return found if n_dates else None
+    if strict:
+        raise ValueError(
+            f"{column_label(frame.names, place)} holds {short_repr(cells[wrong[0]])} at row "
+            f"{wrong[0]}, which is no date such as 2024-03-01 or 2024-03-01 14:05:00. Convert the "
+            f"column by its own format: {_own_format(frame, place, cells)}."
+        )
     if are_mostly_dates(n_dates, len(wrong)):
         _warn_of_text(frame, place, wrong, cells)
     elif not n_dates and look_like_dates(cell for cell in cells if not _is_missing(cell)):
@@ -122,14 +120,14 @@ def _read_dates(frame: Frame, place: int, *, strict: bool) -> Any:
 
 
 def _is_missing(cell: Any) -> bool:
-    return cell is None or cell != cell or cell in MISSING_TEXTS
+    return cell in MISSING_TEXTS if isinstance(cell, str) else is_missing(cell)
 
 
 def _own_format(frame: Frame, place: int, cells: list[Any]) -> str:
     """Return the call that converts dates in another format, such as 31/12/2024."""
     texts = [str(cell) for cell in cells if not _is_missing(cell)]
     dated = [text for text in texts if parse_iso_date(text) is None]
-    return to_datetime_call(frame, frame.labels[place], dated)
+    return to_datetime_call(frame, place, dated)
 
 
 def _warn_of_text(frame: Frame, place: int, wrong: list[int], cells: list[Any]) -> None:

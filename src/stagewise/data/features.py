@@ -320,9 +320,7 @@ class Features(Sequence[Feature]):
             refuse_records(X, caller)
         records = open_records(X, self._names)
         if records is not None:
-            dates = [j for j, kind in self._temporal.items() if kind == "date"]
-            rows = records.with_dates(dates)  # JSON has no dates
-            return read_records(rows, caller, self.missing_values, known, allow_empty=True)
+            return read_records(records, caller, self.missing_values, known, allow_empty=True)
         frame = open_frame(X, caller)
         names = None if frame is None else frame.names
         if frame is not None and names is not None and self._names is not None:
@@ -386,6 +384,11 @@ class _AsFitted:
     temporal: Mapping[int, TemporalType]
     caller: str
     learns_categories = False
+    uses_types = False
+
+    @property
+    def dates(self) -> frozenset[int]:
+        return frozenset(j for j, kind in self.temporal.items() if kind == "date")
 
     def positions(self, source: ColumnSource) -> frozenset[int]:
         return self.categorical
@@ -393,6 +396,12 @@ class _AsFitted:
     def remedy(self, names: Sequence[str] | None, position: int) -> str:
         if position in self.temporal:
             kind = self.temporal[position]
+            if kind == "date":
+                return (
+                    f"It was a column of type date when {self.caller} was fitted: correct the "
+                    "cell, or convert dates of another format first, for instance by "
+                    "pandas.to_datetime(..., dayfirst=True)"
+                )
             return (
                 f"It was a column of type {kind} when {self.caller} was fitted; convert the values "
                 f"first, by {TEXT_CONVERSIONS[kind]}"

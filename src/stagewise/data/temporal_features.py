@@ -21,12 +21,11 @@ __all__ = ["TEXT_CONVERSIONS", "check_temporal_types"]
 
 TEXT_CONVERSIONS: Mapping[TemporalType, str] = MappingProxyType(
     {
-        "date": "pandas.to_datetime or stagewise.parse_dates",
         "duration": "pandas.to_timedelta",
         "time of day": "datetime.time.fromisoformat",
     }
 )
-"""How text becomes the values of a temporal type."""
+"""How text becomes the values of a temporal type; dates in ISO 8601 are read."""
 
 NUMBER_CONVERSIONS: Mapping[TemporalType, str] = MappingProxyType(
     {

@@ -198,7 +198,9 @@ def _columns(fitted: FittedModel, X: Any, places: list[int]) -> Table:
         cells = X.tocsc()[:, places].toarray()
     else:
         cells = exact_array(X)[:, places]
-    read = read_table(cells, caller="report", categorical=CategoricalFeatures("text"))
+    types = [fitted.model.features[j].temporal_type for j in places]
+    dates = frozenset(place for place, kind in enumerate(types) if kind == "date")
+    read = read_table(cells, caller="report", categorical=CategoricalFeatures("text", dates))
     return replace(read, names=[fitted.names[j] for j in places])
 
 

@@ -59,6 +59,9 @@ FOREIGN_ARGUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 """Arguments of other libraries that are not similar to ours, and ours."""
 
+DATE_FORMATS = frozenset(("dayfirst", "errors", "format", "utc", "yearfirst"))
+"""Arguments of `pandas.to_datetime`, which reads other dates than `parse_dates`."""
+
 ERROR_RATE = {"coverage": "coverage=1 - alpha, such as 0.9 for alpha=0.1"}
 """Arguments that replace `alpha` besides the first one of the table."""
 
@@ -160,6 +163,11 @@ def _hint(name: str, function_name: str, known: list[str], kind: type | None) ->
     if name == "alpha" and ours not in known:
         ours = next((each for each in ERROR_RATE if each in known), ours)
         note = ERROR_RATE.get(ours, note)
+    if name in DATE_FORMATS and function_name == "parse_dates":
+        return (
+            " Dates in another format than ISO 8601 are converted by "
+            f"X[column] = pandas.to_datetime(X[column], {name}=...)."
+        )
     if name in ("qid", "query_sizes") and "y" in known:
         if kind is not None and function_name == "fit":
             return " Queries are those of GradientBoostingRanker."

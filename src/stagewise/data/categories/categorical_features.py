@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from stagewise.validation.messages import short_repr
 
@@ -42,6 +42,14 @@ class CategoricalSelector(Protocol):
     def learns_categories(self) -> bool:
         """Whether categories are learned from the cells, which must then be of comparable types."""
 
+    @property
+    def uses_types(self) -> bool:
+        """Whether columns of a category type are categorical."""
+
+    @property
+    def dates(self) -> frozenset[int]:
+        """The positions of columns in which text is read as dates."""
+
     def positions(self, source: ColumnSource) -> frozenset[int]:
         """Return the positions of the categorical columns."""
 
@@ -57,11 +65,15 @@ class CategoricalFeatures:
     ----------
     selection : "from_dtype", "text", None, or tuple of str, int or bool
         "from_dtype": columns of a category type; "text": these and columns of text; None: no
-        column; a tuple: names, positions, or a boolean mask with one item per column.
+        column; a tuple: these names, positions, or columns of a boolean mask with one item per
+        column, and those of a category type.
+    dates : frozenset of int
+        The positions of columns in which text is read as dates; they are not categorical.
     """
 
     selection: str | tuple[str, ...] | tuple[int, ...] | tuple[bool, ...] | None = None
-    learns_categories = True
+    dates: frozenset[int] = frozenset()
+    learns_categories: ClassVar[bool] = True
 
     def positions(self, source: ColumnSource) -> frozenset[int]:
         """Return the positions of the categorical columns.
@@ -72,19 +84,25 @@ class CategoricalFeatures:
             If a name or a position does not exist or occurs twice, or a boolean mask has the wrong
             length.
         """
-        every = range(source.shape[1])
         if self.selection is None:
             return frozenset()
+        every = frozenset(range(source.shape[1])) - self.dates
+        typed = frozenset(j for j in every if source.has_category_type(j))
         if self.selection == "from_dtype":
-            return frozenset(j for j in every if source.has_category_type(j))
+            return typed
         if self.selection == "text":
-            return frozenset(j for j in every if source.has_category_type(j) or source.is_text(j))
-        return self.named_positions(source.names, source.shape[1])
+            return typed | frozenset(j for j in every if source.is_text(j))
+        return typed | self.named_positions(source.names, source.shape[1])
 
     @property
-    def is_explicit(self) -> bool:
-        """Whether the selection is the same for every table: columns are listed, or None."""
-        return self.selection is None or isinstance(self.selection, tuple)
+    def uses_types(self) -> bool:
+        """Whether columns of a category type are categorical."""
+        return self.selection is not None
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether columns are listed."""
+        return isinstance(self.selection, tuple)
 
     def named_positions(self, names: Sequence[str] | None, n_columns: int) -> frozenset[int]:
         """Return the positions of the listed columns."""
@@ -129,13 +147,8 @@ class CategoricalFeatures:
         return list(names).index(str(column))
 
     def remedy(self, names: Sequence[str] | None, position: int) -> str:
-        """Return advice for a column of text or of a category type that is not selected."""
-        column = position if names is None else names[position]
-        return (
-            f"To use it as a categorical feature, add it to categorical_features=[{column!r}] (or "
-            "pass 'text' for every text column), or cast it to a category type and leave "
-            "categorical_features at 'from_dtype'"
-        )
+        """Return advice for a column of a category type that is not selected."""
+        return "Set categorical_features to 'from_dtype', the default, or convert it to numbers"
 
 
 NO_CATEGORICAL_FEATURES = CategoricalFeatures(None)

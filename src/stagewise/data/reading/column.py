@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from stagewise.data.reading.cell import TEMPORAL_TYPES, Family, cell_number, family, is_missing
 from stagewise.data.reading.datetimes import TemporalType, temporal_type_of
-from stagewise.data.reading.text_dates import look_like_dates
+from stagewise.data.reading.text_dates import look_like_dates, read_dates
 from stagewise.validation.messages import short_repr, warn_caller
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "missing_mask",
     "native_floats",
     "read_column",
+    "read_date_texts",
     "refuse_cell",
     "refuse_mixed",
     "with_missing",
@@ -97,6 +98,23 @@ def read_column(cells: Array, missing: Mask | None, label: str, remedy: str) -> 
     return _read_objects(objects, label, remedy)
 
 
+def read_date_texts(cells: Array, missing: Mask | None, label: str, remedy: str) -> Array:
+    """Return text in ISO 8601 as datetimes; raise ValueError for a cell that is no date.
+
+    The arguments are those of `read_column`.
+    """
+    objects: Array = cells.astype(object)
+    if missing is not None:
+        objects[missing] = None
+    found, wrong = read_dates(objects.tolist())
+    if wrong:
+        raise ValueError(
+            f"{label} holds {short_repr(objects[wrong[0]])} at row {wrong[0]}, which is no date "
+            f"such as 2024-03-01 or 2024-03-01 14:05:00. {remedy}."
+        )
+    return found
+
+
 def as_floats(values: Array) -> Array | None:
     """Return an array of numbers as floats, or None if floats cannot hold them all exactly."""
     kind, size = values.dtype.kind, values.dtype.itemsize
@@ -149,6 +167,11 @@ def refuse_cell(cell: object, row: int, label: str, remedy: str) -> NoReturn:
         raise ValueError(
             f"Complex data not supported: {label} holds {where}. "
             "Pass the real and the imaginary part as two columns."
+        )
+    if type(cell).__name__ == "Period":  # of pandas
+        raise TypeError(
+            f"{label} holds the period {where}. Convert the column to datetimes first: "
+            "X[...].dt.to_timestamp()."
         )
     try:
         float(cell)  # type: ignore[arg-type]

@@ -8,9 +8,9 @@ cell has the same value and the same errors as in a data frame. This module must
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ import scipy.sparse
 from stagewise.data.reading.cell import family
 from stagewise.data.reading.column import Array, Mask
 from stagewise.data.reading.column_names import refuse_missing_names
-from stagewise.data.reading.text_dates import parse_iso_date
 from stagewise.datasets.dataset import Dataset
 from stagewise.validation.messages import short_repr
 
@@ -59,17 +58,6 @@ class Records:
         column = self.columns[position]
         mask = np.ma.getmaskarray(column) if np.ma.is_masked(column) else None
         return np.asarray(column), mask
-
-    def with_dates(self, positions: Iterable[int]) -> Records:
-        """Return the rows with text in ISO 8601 as datetimes, in the columns at these positions.
-
-        Other cells are not changed.
-        """
-        columns = list(self.columns)
-        for position in positions:
-            if self.is_text(position):
-                columns[position] = _objects([_date(cell) for cell in columns[position].tolist()])
-        return replace(self, columns=columns)
 
     def text_codes(self, position: int) -> None:
         """Return None: a column of objects has no codes."""
@@ -281,12 +269,6 @@ def _check_names(row: Mapping[Any, Any]) -> None:
                 f"X has the name {short_repr(name)}, a {type(name).__name__}. Names of features "
                 "must be text; pass an array or a list of lists for columns without names."
             )
-
-
-def _date(cell: Any) -> Any:
-    """Return text in ISO 8601 as a datetime, other cells as they are."""
-    found = parse_iso_date(cell) if isinstance(cell, str) else None
-    return cell if found is None else np.datetime64(found, "ns")
 
 
 def _objects(values: Sequence[Any]) -> Array:

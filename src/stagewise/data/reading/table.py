@@ -30,6 +30,7 @@ from stagewise.data.reading.column import (
     Mask,
     as_floats,
     read_column,
+    read_date_texts,
     refuse_cell,
     with_missing,
 )
@@ -233,8 +234,11 @@ def read_array(
     check_shape(values, caller, allow_empty)
     grid = _Grid(values, np.ma.getmaskarray(X) if np.ma.is_masked(X) else None)
     positions = categorical.positions(grid)
-    if not positions and values.dtype.kind in "cUSTV" and values.size:
+    reads_dates = 0 in categorical.dates
+    if not positions and values.dtype.kind in "cUSTV" and values.size and not reads_dates:
         # Before a copy as objects is made.
+        if categorical.learns_categories and grid.is_text(0):
+            refuse_text_columns(grid, positions, uses_types=categorical.uses_types)
         remedy = categorical.remedy(None, 0)
         refuse_cell(values[0, 0], 0, column_label(None, 0), remedy)
     whole = grid.mask is None and not positions
@@ -359,10 +363,14 @@ def _by_columns(
             factors[j], taken[j] = factor.mask_values(missing_values)
             columns.append(factors[j].codes)
             continue
-        if categorical.learns_categories and isinstance(source, Frame) and source.is_text(j):
-            refuse_text_columns(source, positions)
-        source.refuse_category(j, remedy)
+        reads_dates = j in categorical.dates and (source.has_category_type(j) or source.is_text(j))
+        if not reads_dates:
+            source.refuse_category(j, remedy)
+            if categorical.learns_categories and source.is_text(j):
+                refuse_text_columns(source, positions, uses_types=categorical.uses_types)
         values, hidden = source.cells(j)
+        if reads_dates:
+            values = read_date_texts(values, hidden, label, remedy)
         found = missing_values.mask_in(values)
         if found is not None:
             hidden = np.zeros(n_rows, dtype=bool) if hidden is None else hidden

@@ -1,25 +1,33 @@
 """Which text is a date.
 
 Dates in ISO 8601 are converted to datetimes: by Arrow where CSV files are read, and by the same
-rule in `parse_dates`. Other formats are ambiguous (03/04/2024) and only recognised, for advice.
-This module must not import columns or frames.
+rule in `parse_dates` and in columns that a model was fitted on as dates. The basic format
+(20240301T140507) and months (2024-03) are dates too, except in CSV files: Arrow's parser of formats
+accepts days that do not exist. Other formats are ambiguous (03/04/2024) and only recognised, for
+advice. This module must not import columns or frames.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
+import numpy as np
+import numpy.typing as npt
+
+from stagewise.data.reading.cell import cell_number, family, is_missing
 from stagewise.data.reading.datetimes import parse_datetime
 
 __all__ = [
     "MISSING_TEXTS",
     "DayOrder",
+    "are_day_numbers",
     "are_iso_dates",
     "day_order",
     "look_like_dates",
     "parse_iso_date",
+    "read_dates",
 ]
 
 ISO = re.compile(
@@ -30,6 +38,8 @@ ISO = re.compile(
 TIME = r"(?:[T ]+\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[AaPp][Mm])?(?: ?(?:Z|[+-]\d\d:?\d\d))?)?"
 MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 YEAR = r"(?:1[5-9]|2[0-9])\d\d"
+BASIC = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)", re.ASCII)
+YEAR_MONTH = re.compile(rf"{YEAR}-\d\d", re.ASCII)
 LOOKS = re.compile(
     rf"(?:{YEAR}[-/.]\d{{1,2}}[-/.]\d{{1,2}}"
     rf"|\d{{1,2}}([-/.])\d{{1,2}}\1{YEAR}"
@@ -43,6 +53,9 @@ LOOKS = re.compile(
 FIGURES = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2\d{2,4}\b", re.ASCII)
 DayOrder = Literal["day first", "month first", "ambiguous"]
 
+FIRST_NUMBERS = 100
+"""The numbers by which most columns are found not to have days as numbers."""
+
 MISSING_TEXTS = frozenset(
     [
         *("", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "-NaN", "-nan"),
@@ -55,9 +68,9 @@ MISSING_TEXTS = frozenset(
 def parse_iso_date(text: str) -> int | None:
     """Return the nanoseconds since 1970 of a date or datetime in ISO 8601; None: it is none.
 
-    Without a time zone it is read as UTC.
+    Without a time zone it is read as UTC; a month is its first day.
     """
-    found = ISO.fullmatch(text.strip())
+    found = ISO.fullmatch(_extended(text.strip()))
     if found is None:
         return None
     day, hour, minute, second, zone = found.groups()
@@ -70,8 +83,79 @@ def parse_iso_date(text: str) -> int | None:
         return None
 
 
+def _extended(text: str) -> str:
+    """Return a month or a datetime of the basic format in the extended one; else the text."""
+    if YEAR_MONTH.fullmatch(text):
+        return f"{text}-01"
+    basic = BASIC.fullmatch(text)
+    return text if basic is None else basic.expand(r"\1-\2-\3 \4:\5:\6")
+
+
 def _zone(zone: str | None) -> str:
     return f"{zone}:00" if zone is not None and len(zone) == 3 else zone or ""
+
+
+def read_dates(
+    cells: Sequence[Any], most_wrong: float = 0
+) -> tuple[npt.NDArray[np.datetime64], list[int]]:
+    """Return cells as datetimes, and the rows of cells that are no dates.
+
+    Parameters
+    ----------
+    cells : sequence
+        Text in ISO 8601, dates, datetimes, and missing values or `MISSING_TEXTS`.
+    most_wrong : float
+        Reading ends when more cells than this are no dates.
+    """
+    known: dict[str, int | None] = {}
+    wrong: list[int] = []
+    found = np.full(len(cells), np.datetime64("NaT"), dtype="datetime64[ns]")
+    for row, cell in enumerate(cells):
+        if isinstance(cell, str):
+            if cell in MISSING_TEXTS:
+                continue
+            if cell not in known:
+                known[cell] = parse_iso_date(cell)
+            date = known[cell]
+        elif is_missing(cell):
+            continue
+        else:
+            date = _nanoseconds(cell)
+        if date is not None:
+            found[row] = np.datetime64(date, "ns")
+            continue
+        wrong.append(row)
+        if len(wrong) > most_wrong:
+            break
+    return found, wrong
+
+
+def _nanoseconds(cell: Any) -> int | None:
+    """Return the nanoseconds of a date or a datetime; None: the object is none, or out of range."""
+    if family(type(cell)) != "date":
+        return None
+    try:
+        return int(cell_number(cell))
+    except OverflowError:
+        return None
+
+
+def are_day_numbers(values: npt.NDArray[Any]) -> bool:
+    """Return whether all numbers are days written as YYYYMMDD, from 1900 to 2100, and some differ.
+
+    NaN is a missing value.
+    """
+    present = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+    for some in (present[:FIRST_NUMBERS], present):  # most columns are excluded by few values
+        if not len(some) or some.min() < 19000101 or some.max() > 21001231 or (some % 1).any():
+            return False
+    days = np.unique(present).tolist()
+    return len(days) > 1 and all(parse_iso_date(_day_text(day)) is not None for day in days)
+
+
+def _day_text(day: float) -> str:
+    text = str(int(day))
+    return f"{text[:4]}-{text[4:6]}-{text[6:]}"
 
 
 def are_iso_dates(values: Iterable[Any]) -> bool:
@@ -81,7 +165,11 @@ def are_iso_dates(values: Iterable[Any]) -> bool:
 
 def look_like_dates(values: Iterable[Any]) -> bool:
     """Return whether all values are text that looks like a date of any usual format."""
-    return _all_texts(values, lambda text: LOOKS.fullmatch(text.strip()) is not None)
+    return _all_texts(values, _looks_like_date)
+
+
+def _looks_like_date(text: str) -> bool:
+    return LOOKS.fullmatch(text.strip()) is not None or parse_iso_date(text) is not None
 
 
 def day_order(texts: Iterable[str]) -> DayOrder | None:

@@ -71,15 +71,22 @@ class FeatureReader:
                 f"{list(known.missing_values.values)}, but now they are {list(missing.values)}. "
                 f"{anew}"
             )
-        if categorical.is_explicit:
-            places = sorted(categorical.named_positions(known.names, known.n))
-            if places != sorted(known.categorical):
-                raise ValueError(
-                    "warm_start continues a model whose categorical columns are "
-                    f"{_listed(known, sorted(known.categorical))}, but categorical_features is "
-                    f"{_listed(known, places)}. {anew}"
-                )
+        self._check_categorical(categorical, known, anew)
         return known.read(X, self.caller)
+
+    def _check_categorical(
+        self, categorical: CategoricalFeatures, known: Features, anew: str
+    ) -> None:
+        """Raise ValueError if listed columns are not categorical in the model, or None is."""
+        if categorical.selection is not None and not categorical.is_listed:
+            return
+        places = categorical.named_positions(known.names, known.n)
+        if not places <= known.categorical or (categorical.selection is None and known.categorical):
+            raise ValueError(
+                "warm_start continues a model whose categorical columns are "
+                f"{_listed(known, sorted(known.categorical))}, but categorical_features is "
+                f"{_listed(known, sorted(places))}. {anew}"
+            )
 
     def learn(
         self,
