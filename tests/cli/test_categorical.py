@@ -122,10 +122,21 @@ def test_the_cell_that_is_no_date_is_named(run, tmp_path):
     (tmp_path / "t.csv").write_text("day,price\n" + "".join(rows))
     model, _ = train(run, tmp_path)
     (tmp_path / "bad.csv").write_text("day,price\n2024-01-05,4\n2024-13-01,5\n")
-    found = run("evaluate", model, tmp_path / "bad.csv")
-    fails(
-        found, "text in 'day' ('2024-13-01' in row 2 (line 3 of a CSV file))", "correct this column"
-    )
+    cell = "text in 'day' ('2024-13-01' in row 2 (line 3 of a CSV file))"
+    messages = [run(command, model, tmp_path / "bad.csv") for command in ("evaluate", "predict")]
+    for found in messages:
+        fails(found, cell, "correct this column")
+    assert messages[0][2].partition(": ")[2] == messages[1][2].partition(": ")[2]
+    (tmp_path / "good.csv").write_text("day,price\n2024-01-05,4\n")
+    found = run("predict", model, tmp_path / "good.csv", tmp_path / "bad.csv")
+    fails(found, "bad.csv' has text in 'day' ('2024-13-01' in row 2 ")
+    whole = pa.table({"day": days, "price": np.arange(56.0)})
+    parquet.write_table(whole, tmp_path / "t.parquet", row_group_size=20)
+    files = [run("predict", model, tmp_path / name)[1] for name in ("t.parquet", "t.csv")]
+    assert files[0] == files[1]
+    broken = pa.table({"day": [*days[:30], "soon"], "price": np.arange(31.0)})
+    parquet.write_table(broken, tmp_path / "bad.parquet", row_group_size=20)
+    fails(run("predict", model, tmp_path / "bad.parquet"), "('soon' in row 31 ")
 
 
 @pytest.mark.parametrize("option", ["--ignore", "--categorical"])
@@ -190,6 +201,30 @@ def test_dates_in_figures_have_a_command_that_converts_them(run, tmp_path, form,
     code, out, _ = run("train", tmp_path / "iso.csv", *model, "--json")
     assert code == 0
     assert json.loads(out)["categories"] == {}
+
+
+def test_the_basic_format_has_a_command_that_converts_it(run, tmp_path):
+    write_days(tmp_path / "t.csv", [f"{y}{m:02}{d:02}T000000" for y, m, d in DAYS])
+    model = ["--target", "price", "--model", tmp_path / "m.stgw", *FAST]
+    code, _, err = run("train", tmp_path / "t.csv", *model)
+    assert code == 0
+    assert "'day' has dates such as '20240101T000000'" in err
+    subprocess.run(err.partition("to train on: ")[2].splitlines()[0], shell=True, check=True)
+    code, out, err = run("train", tmp_path / "iso_t.csv", *model, "--json")
+    assert code == 0
+    assert json.loads(out)["categories"] == {}
+    assert run("predict", tmp_path / "m.stgw", tmp_path / "t.csv")[0] == 0
+
+
+def test_months_and_days_as_numbers_are_warnings(run, tmp_path):
+    model = ["--target", "price", "--model", tmp_path / "m.stgw", *FAST]
+    write_days(tmp_path / "t.csv", [f"{y - d}-{m:02}" for y, m, d in DAYS])
+    _, _, err = run("train", tmp_path / "t.csv", *model)
+    assert "Write the dates of 'day' in this format and train again." in err
+    write_days(tmp_path / "t.csv", [f"{y}{m:02}{d:02}" for y, m, d in DAYS])
+    _, _, err = run("train", tmp_path / "t.csv", *model)
+    assert "'day' has days as numbers such as 20240301" in err
+    assert "pandas" not in err
 
 
 def test_dates_as_text_of_a_parquet_file_need_a_type(run, tmp_path):

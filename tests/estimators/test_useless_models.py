@@ -290,6 +290,37 @@ def test_text_that_is_no_date_does_not_warn(values: list[str]) -> None:
     model.fit(table, np.arange(40) % 2)  # warnings are errors in the tests
 
 
+DAY_NUMBERS = [20240301, 20240302, 20231231, 19991130] * 10
+
+
+@pytest.mark.parametrize("kind", [int, float, "Int64"])
+@pytest.mark.parametrize(
+    "make", [GradientBoostingRegressor, DecisionTreeRegressor, LinearRegression]
+)
+def test_days_as_numbers_advise_a_conversion(make: Any, kind: Any) -> None:
+    table = pd.DataFrame({"a": np.sin(np.arange(40.0)), "day": pd.Series(DAY_NUMBERS, dtype=kind)})
+    y = np.arange(40.0) % 4
+    call = r"X\['day'\] = pandas.to_datetime\(X\['day'\], format='%Y%m%d'\)\.$"
+    with pytest.warns(
+        ColumnWarning, match=rf"'day' has days as numbers, such as 19991130, .*{call}"
+    ):
+        make().fit(table, y)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        [20240301] * 40,
+        [*DAY_NUMBERS[:39], 20240230],
+        [*DAY_NUMBERS[:39], 20240301.5],
+        [240301] * 40,
+    ],
+)
+def test_other_numbers_do_not_warn(numbers: Any) -> None:
+    table = pd.DataFrame({"a": np.sin(np.arange(40.0)), "day": numbers})
+    GradientBoostingRegressor(n_estimators=2).fit(table, table["a"])
+
+
 def test_weights_of_very_different_size_are_the_reason_of_a_model_without_a_split() -> None:
     weight = np.ones(30)
     weight[4] = 1e12

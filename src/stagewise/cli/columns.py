@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Roles",
+    "date_columns",
     "drop_unlabelled",
     "feature_table",
     "labels",
@@ -109,6 +110,17 @@ class Roles:
 def text_columns(table: pa.Table) -> list[str]:
     """Return the names of columns with text or a dictionary (category) type."""
     return [field.name for field in table.schema if _is_text(field.type)]
+
+
+def date_columns(table: pa.Table) -> list[str]:
+    """Return the names of columns of dates and datetimes."""
+    from pyarrow import types
+
+    return [
+        field.name
+        for field in table.schema
+        if types.is_date(field.type) or types.is_timestamp(field.type)
+    ]
 
 
 def unsupported_columns(table: pa.Table) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,9 @@ from stagewise.cli.errors import InputError, did_you_mean, listing, row_name
 from stagewise.cli.methods import has_parameter
 from stagewise.cli.names import add_column_names
 from stagewise.data import Features
-from stagewise.data.reading.text_dates import parse_iso_date
+from stagewise.data.reading.column import is_number
+from stagewise.data.reading.text_dates import MISSING_TEXTS, parse_iso_date
+from stagewise.datasets import Dataset
 from stagewise.model.file.format import read_model
 from stagewise.validation.messages import short_repr
 
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "add_input_arguments",
+    "check_text",
+    "check_text_columns",
     "learning_rate_of",
     "model_input",
     "n_categories_of",
@@ -157,15 +162,27 @@ def model_input(estimator: Any, table: pa.Table, path: Path, besides: Collection
     features = estimator.model_.features
     if features.names is None:
         return _nameless_input(features, table, path, besides)
-    categorical = [features.names[k] for k in features.categorical]
     names = [*features.names, *estimator.model_.row_offset.columns]
-    return named_input(names, table, path, categorical)
+    return named_input(names, table, path, *_text_features(features, features.names))
+
+
+def _text_features(features: Features, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the names of the categorical features, and of those that were dates."""
+    dates = [name for name, own in zip(names, features, strict=True) if own.temporal_type == "date"]
+    return [names[k] for k in features.categorical], dates
 
 
 def named_input(
-    names: Sequence[str], table: pa.Table, path: Path, categorical: Collection[str]
+    names: Sequence[str],
+    table: pa.Table,
+    path: Path,
+    categorical: Collection[str],
+    dates: Collection[str],
 ) -> pa.Table:
-    """Return the named columns, in this order; only categorical columns may have text."""
+    """Return the named columns, in this order.
+
+    Only categorical columns may have text, and columns of dates may have text in ISO 8601.
+    """
     missing = [name for name in names if name not in table.column_names]
     if missing:
         hint = did_you_mean(missing[0], table.column_names) if len(missing) == 1 else ""
@@ -174,37 +191,96 @@ def named_input(
             f"{listing(missing)}{hint}; add them (empty cells are missing values)."
         )
     chosen = table.select(names)
-    _check_types(chosen, path, categorical)
+    _check_types(chosen, path, categorical, dates)
     return feature_table(chosen, names)
 
 
-def _check_types(table: pa.Table, path: Path, categorical: Collection[str]) -> None:
+def _check_types(
+    table: pa.Table, path: Path, categorical: Collection[str], dates: Collection[str]
+) -> None:
+    """Raise for columns of unsupported types, and for text; a table without rows has no text."""
     text = [name for name in text_columns(table) if name not in categorical]
-    if text:
-        cell = _first_text(table.column(text[0]))
-        raise InputError(
-            f"{str(path)!r} has text in {listing(text)}{cell}, but the model was trained on "
-            f"numbers or dates; correct {'this column' if len(text) == 1 else 'these columns'}."
-        )
+    wrong = {name: _wrong_text(table.column(name), is_date=name in dates) for name in text}
+    found = [name for name in text if wrong[name] or _has_text(table.column(name), name, dates)]
+    if found:
+        raise _text_error(path, found, wrong[found[0]])
     unsupported = unsupported_columns(table)
     if unsupported:
         raise unsupported_columns_error(table, unsupported)
 
 
-def _first_text(column: pa.ChunkedArray) -> str:
-    """Return the first cell that is neither a number nor a date, with its row, in parentheses."""
+def check_text(estimator: Any, dataset: Dataset, ignore: Collection[str] = ()) -> None:
+    """Raise for text in columns of files in which a model has numbers or dates.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        The model.
+    dataset : Dataset
+        The rows; only columns of text are read.
+    ignore : collection of str
+        Columns that are not features, of a model without names.
+    """
+    features, schema = estimator.model_.features, dataset.source.schema
+    names = features.names or [name for name in schema.names if name not in ignore]
+    categorical, dates = _text_features(features, names)
+    check_text_columns(dataset, names, categorical, dates if features.names else [])
+
+
+def check_text_columns(
+    dataset: Dataset, names: Collection[str], categorical: Collection[str], dates: Collection[str]
+) -> None:
+    """Raise for text in columns of files that are neither categorical nor dates; see `check_text`.
+
+    The first wrong cell is named with its row in its file.
+    """
+    texts = text_columns(dataset.source.schema.empty_table())
+    texts = [name for name in texts if name in names and name not in categorical]
+    if not texts:
+        return
+    found: dict[str, Path] = {}
+    starts: dict[Path, int] = {}
+    with closing(dataset.batches(columns=texts)) as batches:
+        for batch in batches:
+            assert batch.part is not None
+            path = batch.part.file.path
+            above = batch.first_row - starts.setdefault(path, batch.first_row)
+            for name in texts:
+                column = batch.table.column(name)
+                wrong = _wrong_text(column, is_date=name in dates)
+                if wrong is not None:
+                    raise _text_error(path, [name], (wrong[0], wrong[1] + above))
+                if _has_text(column, name, dates):
+                    found.setdefault(name, path)
+    if found:
+        raise _text_error(next(iter(found.values())), list(found), None)
+
+
+def _has_text(column: pa.ChunkedArray, name: str, dates: Collection[str]) -> bool:
+    """Return whether a column has text, all of which may be numbers, and was not dates."""
+    return name not in dates and column.null_count < len(column)
+
+
+def _text_error(path: Path, names: Sequence[str], wrong: tuple[str, int] | None) -> InputError:
+    """Return the error for columns with text; `wrong` is a cell of the first one and its row."""
+    cell = "" if wrong is None else f" ({short_repr(wrong[0])} in {row_name(wrong[1])})"
+    return InputError(
+        f"{str(path)!r} has text in {listing(names)}{cell}, but the model was trained on "
+        f"numbers or dates; correct {'this column' if len(names) == 1 else 'these columns'}."
+    )
+
+
+def _wrong_text(column: pa.ChunkedArray, *, is_date: bool) -> tuple[str, int] | None:
+    """Return the first cell that is neither a number nor a date, and its row; None: there is none.
+
+    A column of dates has no numbers.
+    """
     for row, cell in enumerate(column.to_pylist()):
-        if cell is not None and not _is_number_or_date(cell):
-            return f" ({short_repr(cell)} in {row_name(row)})"
-    return ""
-
-
-def _is_number_or_date(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return parse_iso_date(text) is not None
-    return True
+        if cell is None or (is_date and cell in MISSING_TEXTS):
+            continue
+        if parse_iso_date(cell) is None and (is_date or not is_number(cell)):
+            return cell, row
+    return None
 
 
 def _nameless_input(
@@ -217,7 +293,7 @@ def _nameless_input(
             f"{len(names)}; leave out the others with --ignore."
         )
     chosen = table.select(names)
-    _check_types(chosen, path, [names[k] for k in features.categorical])
+    _check_types(chosen, path, [names[k] for k in features.categorical], ())
     columns = feature_table(chosen, names)
     if not features.categorical:
         return np.column_stack([columns.column(name).to_numpy() for name in names])

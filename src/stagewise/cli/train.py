@@ -184,7 +184,7 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
         )
         start = perf_counter()
         # Here the remedies are options and commands.
-        for own in (".*like an identifier", ".*is text with dates"):
+        for own in (".*like an identifier", ".*is text with dates", ".*days as numbers"):
             warnings.filterwarnings("ignore", own, ColumnWarning)
         estimator = rows.fit(estimator)
         seconds = perf_counter() - start

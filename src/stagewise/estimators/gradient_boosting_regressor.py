@@ -157,8 +157,8 @@ Mvs, default="auto"
         Which columns are categorical. "from_dtype": those of a category type (pandas category,
         polars Categorical and Enum, pyarrow dictionary). "text": these and all columns of text. A
         list: these and the columns of its names, positions counted from 0, or a bool per column.
-        None: no column.
-        Categories are compared by value: 1, 1.0 and True are one category, "1" is another.
+        None: no column. Categories are compared by value: 1, 1.0 and True are one category, "1" is
+        another.
     category_encoding : {"auto", "sets", "target"} or OrderedTargetEncoding, default="auto"
         How trees split by categories. "sets": by sets of categories. "target": also by the target
         encoding of categories and of combinations of up to four features; see

@@ -12,9 +12,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stagewise._native import Columns
 from stagewise.data import Features
 from stagewise.data.categories.identifiers import looks_like_identifier
-from stagewise.data.reading.text_dates import are_iso_dates, look_like_dates
+from stagewise.data.reading.text_dates import (
+    are_day_numbers,
+    are_iso_dates,
+    look_like_dates,
+    may_be_day_numbers,
+)
 from stagewise.errors import ColumnWarning
 from stagewise.model.model import Model
 from stagewise.training.fit_report import counts_by_name
@@ -38,6 +44,8 @@ LIMITS: Mapping[str, Any] = {
 """Parameters that can exclude every split, and values that exclude none."""
 WEIGHT_RATIO, TARGET_RATIO = 1e8, 1e12
 """Ratios of weights and of targets up to which sums of them have a precision that suffices."""
+FIRST_ROWS = 100
+"""The rows by which most columns are found not to have days as numbers."""
 SHOWN = 5
 """The columns that a warning lists."""
 
@@ -153,18 +161,22 @@ def _limits(value: Any, neutral: Any) -> bool:
     return value is not None and bool(value > neutral)
 
 
-def warn_of_columns(features: Any, n_rows: int) -> None:
-    """Warn about categorical columns of text that are probably identifiers, or dates as text.
+def warn_of_columns(features: Any, rows: Any) -> None:
+    """Warn about columns that are probably identifiers, or dates as text or as numbers.
+
+    Identifiers and dates as text are categorical columns.
 
     Parameters
     ----------
     features : Features
         The features of a fit; other descriptions of columns have no categories.
-    n_rows : int
-        The number of training rows.
+    rows : RowSet or DatasetRows
+        The training rows; numbers are read from rows in memory only.
     """
     if not isinstance(features, Features):
         return
+    n_rows = rows.n_rows
+    _warn_of_day_numbers(features, rows.columns if isinstance(rows, RowSet) else None)
     found = [
         (column_label(features.names, place), feature.categories.values)
         for place, feature in enumerate(features)
@@ -192,6 +204,28 @@ def warn_of_columns(features: Any, n_rows: int) -> None:
             "identifier: new rows will have unknown categories. Leave such columns out of X.",
             ColumnWarning,
         )
+
+
+def _warn_of_day_numbers(features: Features, columns: Any) -> None:
+    """Warn about columns of numbers such as 20240301."""
+    if not isinstance(columns, Columns):
+        return
+    first = columns.take(np.arange(min(FIRST_ROWS, columns.n_rows), dtype=np.uint32))
+    for place, feature in enumerate(features):
+        if feature.kind != "real" or feature.temporal_type is not None:
+            continue
+        if not may_be_day_numbers(first.column(place)):  # without a copy of all rows
+            continue
+        values = columns.column(place)
+        if are_day_numbers(values):
+            label = column_label(features.names, place)
+            name = place if features.names is None else features.names[place]
+            warn_caller(
+                f"{label} has days as numbers, such as {np.nanmin(values):.0f}, whose differences "
+                "are not those of the days. Convert it to datetimes first, for instance with "
+                f"X[{name!r}] = pandas.to_datetime(X[{name!r}], format='%Y%m%d').",
+                ColumnWarning,
+            )
 
 
 def _listing(words: Iterable[str]) -> str:

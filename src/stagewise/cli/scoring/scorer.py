@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from stagewise.cli.errors import InputError
 from stagewise.cli.files import pick
-from stagewise.cli.models import model_input
+from stagewise.cli.models import check_text, model_input
 from stagewise.datasets import Dataset
 from stagewise.estimators.bases.model_access import (
     has_conformity,
@@ -50,7 +50,7 @@ class Scorer:
     levels: tuple[float, ...] = ()
 
     def check(self, dataset: Dataset) -> None:
-        """Raise, before any row is read, if columns are missing or have the wrong type."""
+        """Raise, before any row is predicted, if columns are missing or have the wrong type."""
         empty, path = dataset.source.schema.empty_table(), dataset.files[0].path
         for option, names in (("--keep", self.keep), ("--ignore", self.ignore)):
             for name in names:
@@ -63,6 +63,7 @@ class Scorer:
         if self.proba and self.estimator.model_.class_targets is not None:
             raise InputError("--proba needs one target, and this model has several; leave it out.")
         self._check_interval()
+        check_text(self.estimator, dataset, {*self.ignore, *self.keep})
         if self.levels and not has_distribution(self.estimator):
             raise InputError(
                 "--quantile needs a model of distributions; train it with --loss normal, "

@@ -1,7 +1,8 @@
 """Feature columns that are probably mistakes: text with dates, and identifiers of the rows.
 
-Columns of dates in ISO 8601 are read as datetimes (`stagewise.data.reading.text_dates`), so a text
-column of dates has another format, or a cell that is no date. Remedies are options and commands.
+Columns of dates in ISO 8601 are read as datetimes by Arrow, so a text column of dates has another
+format (`stagewise.data.reading.text_dates`), or a cell that is no date. Remedies are options and
+commands.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ from stagewise.cli.training.rows import TrainingRows
 from stagewise.data.categories.identifiers import looks_like_identifier
 from stagewise.data.date_columns import are_mostly_dates
 from stagewise.data.reading.text_dates import (
+    BASIC,
+    are_day_numbers,
     are_iso_dates,
     day_order,
     look_like_dates,
     parse_iso_date,
 )
+from stagewise.datasets.parquet_source import ENDINGS as PARQUET
 from stagewise.validation.messages import short_repr
 
 if TYPE_CHECKING:
@@ -35,6 +39,13 @@ __all__ = ["check_dates", "warn_of_columns"]
 
 PADDED = re.compile(r"\d\d([-/.])\d\d\1\d{4}", re.ASCII)
 """A day, a month and a year of two, two and four digits, in one of two orders."""
+
+
+ISO_OF_BASIC = (
+    "s#([0-9]{4})([0-9]{2})([0-9]{2})T([0-9]{2})([0-9]{2})([0-9]{2})"
+    r"#\1-\2-\3 \4:\5:\6#g"
+)
+"""The change of text that writes the basic format as the extended one."""
 
 
 def check_dates(table: pa.Table, path: Path, categorical: Collection[str]) -> None:
@@ -105,6 +116,11 @@ def warn_of_columns(
             f"--ignore {shlex.join(many)}."
         )
     others = rows.columns.select([name for name in names if name not in categories])
+    for name in _day_numbers(others):
+        screen.warn(
+            f"{name!r} has days as numbers such as 20240301, whose differences are not those of "
+            "the days. Write them as 2024-03-01 and train again."
+        )
     unique = whole_numbers_without_repetition(others)
     if unique:
         screen.warn(
@@ -112,6 +128,20 @@ def warn_of_columns(
             f"every row; if these are identifiers, leave them out with --ignore "
             f"{shlex.join(unique)}."
         )
+
+
+def _day_numbers(table: pa.Table) -> list[str]:
+    """Return the integer columns of numbers such as 20240301."""
+    from pyarrow import compute, types
+
+    return [
+        field.name
+        for field in table.schema
+        if types.is_integer(field.type)
+        and are_day_numbers(
+            compute.drop_null(compute.unique(table.column(field.name))).to_numpy(False)
+        )
+    ]
 
 
 def _warns_of_dates(estimator: Any, name: str, data: Sequence[str], screen: Screen) -> bool:
@@ -129,9 +159,12 @@ def _warns_of_dates(estimator: Any, name: str, data: Sequence[str], screen: Scre
 
 def _conversion(name: str, texts: Sequence[str], data: Sequence[str]) -> str:
     """Return which dates are read, and a command that converts figures such as 31/12/2024."""
-    if are_iso_dates(texts):
+    if are_iso_dates(texts) and any(Path(file).suffix.lower() in PARQUET for file in data):
         return f"text of Parquet files is not read as dates. Store {name!r} with a date type."
     read = "only dates such as 2024-03-01 are read as dates."
+    if len(data) == 1 and all(BASIC.fullmatch(text.strip()) for text in texts):
+        command = _rewriting(data[0], ISO_OF_BASIC)
+        return f"{read} This command writes a file to train on: {command}"
     order, signs = day_order(texts), {text.strip()[2:3] for text in texts}
     padded = all(PADDED.fullmatch(text.strip()) for text in texts)
     of_text = len(data) == 1 and data[0].lower().endswith(".csv")
@@ -140,8 +173,13 @@ def _conversion(name: str, texts: Sequence[str], data: Sequence[str]) -> str:
     parts = r"\3-\1-\2" if order == "month first" else r"\3-\2-\1"
     sign = signs.pop().replace(".", r"\.")
     change = f"s#([0-9]{{2}}){sign}([0-9]{{2}}){sign}([0-9]{{4}})#{parts}#g"
-    path = Path(data[0])
-    command = ["sed", "-E", change, str(path)]
     known = ", if the day comes first," if order == "ambiguous" else ""
+    command = _rewriting(data[0], change)
+    return f"{read} This command{known} writes a file to train on: {command}"
+
+
+def _rewriting(file: str, change: str) -> str:
+    """Return the command that changes text of a CSV file and writes another file."""
+    path = Path(file)
     new = shlex.quote(str(path.with_name(f"iso_{path.name}")))
-    return f"{read} This command{known} writes a file to train on: {shlex.join(command)} > {new}"
+    return f"{shlex.join(['sed', '-E', change, str(path)])} > {new}"

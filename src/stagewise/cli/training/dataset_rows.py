@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stagewise.cli.columns import Roles, feature_table, numbers, text_columns
+from stagewise.cli.columns import Roles, date_columns, feature_table, numbers, text_columns
 from stagewise.cli.errors import InputError
 from stagewise.cli.evaluation_data import target_values
 from stagewise.cli.files import open_tables
 from stagewise.cli.methods import uses_validation_rows
-from stagewise.cli.models import named_input
+from stagewise.cli.models import check_text_columns, named_input
 from stagewise.cli.scoring.score_table import ScoreTable
 from stagewise.cli.task import Guess, guess_task_of_dataset
 from stagewise.cli.training.checkpoint_key import checkpoint_key
@@ -106,7 +106,9 @@ class DatasetRows:
         roles = replace(self.roles, ignore=(), categorical=())
         valid = self._open([self._args.valid], roles, [n for n in categorical if n in text])
         names, empty = list(self._train.features), valid.source.schema.empty_table()
-        named_input(names, empty, Path(self._args.valid), categorical)
+        dates = date_columns(self.columns)
+        named_input(names, empty, Path(self._args.valid), categorical, dates)
+        check_text_columns(valid, names, categorical, dates)
         self._valid = self._choose(valid, names)
 
     def fit(self, estimator: Any) -> Any:

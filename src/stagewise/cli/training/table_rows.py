@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from stagewise.cli.columns import (
     Roles,
+    date_columns,
     drop_unlabelled,
     feature_table,
     labels,
@@ -99,7 +100,8 @@ class TableRows:
         # Text columns of the training table stay text, even if all values look like numbers.
         as_text = [name for name in categorical if name in text_columns(trained)]
         table = self._read(path, replace(self.roles, ignore=(), categorical=()), as_text)
-        features = named_input(trained.column_names, table, path, categorical)
+        dates = date_columns(trained)
+        features = named_input(trained.column_names, table, path, categorical, dates)
         self._valid = _Data(table, features, *self._target_and_weight(table))
 
     def fit(self, estimator: Any) -> Any:

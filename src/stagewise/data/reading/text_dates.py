@@ -20,12 +20,14 @@ from stagewise.data.reading.cell import cell_number, family, is_missing
 from stagewise.data.reading.datetimes import parse_datetime
 
 __all__ = [
+    "BASIC",
     "MISSING_TEXTS",
     "DayOrder",
     "are_day_numbers",
     "are_iso_dates",
     "day_order",
     "look_like_dates",
+    "may_be_day_numbers",
     "parse_iso_date",
     "read_dates",
 ]
@@ -39,6 +41,7 @@ TIME = r"(?:[T ]+\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[AaPp][Mm])?(?: ?(?:Z|[+-]
 MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 YEAR = r"(?:1[5-9]|2[0-9])\d\d"
 BASIC = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)", re.ASCII)
+"""The basic format of datetimes, such as 20240301T140507."""
 YEAR_MONTH = re.compile(rf"{YEAR}-\d\d", re.ASCII)
 LOOKS = re.compile(
     rf"(?:{YEAR}[-/.]\d{{1,2}}[-/.]\d{{1,2}}"
@@ -52,9 +55,6 @@ LOOKS = re.compile(
 
 FIGURES = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2\d{2,4}\b", re.ASCII)
 DayOrder = Literal["day first", "month first", "ambiguous"]
-
-FIRST_NUMBERS = 100
-"""The numbers by which most columns are found not to have days as numbers."""
 
 MISSING_TEXTS = frozenset(
     [
@@ -141,16 +141,23 @@ def _nanoseconds(cell: Any) -> int | None:
 
 
 def are_day_numbers(values: npt.NDArray[Any]) -> bool:
-    """Return whether all numbers are days written as YYYYMMDD, from 1900 to 2100, and some differ.
+    """Return whether all numbers are days such as 20240301, from 1900 to 2100, and some differ.
 
     NaN is a missing value.
     """
-    present = values[~np.isnan(values)] if values.dtype.kind == "f" else values
-    for some in (present[:FIRST_NUMBERS], present):  # most columns are excluded by few values
-        if not len(some) or some.min() < 19000101 or some.max() > 21001231 or (some % 1).any():
-            return False
-    days = np.unique(present).tolist()
+    if not may_be_day_numbers(values):
+        return False
+    days = np.unique(values[~np.isnan(values)]).tolist()
     return len(days) > 1 and all(parse_iso_date(_day_text(day)) is not None for day in days)
+
+
+def may_be_day_numbers(values: npt.NDArray[Any]) -> bool:
+    """Return whether all numbers are whole and between the first and the last day; NaN is missing.
+
+    Some of the values of a column suffice to exclude it.
+    """
+    inside = (values >= 19000101) & (values <= 21001231) & (values == np.floor(values))
+    return bool((inside | np.isnan(values)).all())
 
 
 def _day_text(day: float) -> str:

@@ -277,7 +277,7 @@ class FitMixin:
                 sample_groups=params.get("sampling") == "group",
             )
         if previous is None:
-            warn_of_columns(data.features, data.train.n_rows)
+            warn_of_columns(data.features, data.train)
         loss = self._loss_of(data)
         data = with_offsets(data, arguments, loss)
         params = self._resolve(params, data, loss)

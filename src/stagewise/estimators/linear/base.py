@@ -48,7 +48,7 @@ class LinearEstimator(ScoredByR2, ModelEstimator):
     def _keep(self, rows: LinearRows, reduction: Reduction, columns: Sequence[int]) -> None:
         """Set the model of a fit of some columns; warn of collinear columns and too few rows."""
         fit, features, y = reduction.fit(columns), rows.design.features, rows.rows.y
-        warn_of_columns(features, len(y))
+        warn_of_columns(features, rows.rows)
         with np.errstate(over="ignore"):
             rows.design.check_slopes(fit.columns.tolist(), fit.slope, fit.slope / fit.scale)
         names = [rows.design.names[c] for c in fit.columns]
