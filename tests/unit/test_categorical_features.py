@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import warnings
 from typing import Any
 
@@ -388,7 +390,7 @@ def known() -> Features:
     return learned(pl.DataFrame({"c": ["a", "b"], "d": [1, 2]}), ("c", "d"))
 
 
-def test_unknown_categories_are_missing_with_one_warning_per_call() -> None:
+def test_unknown_categories_are_missing_with_one_warning() -> None:
     with pytest.warns(UnknownCategoryWarning) as caught:
         assert matched(known(), NEW) == [[1, None, None, None, None], [0, 1, None, 0, None]]
     (warning,) = caught
@@ -397,6 +399,40 @@ def test_unknown_categories_are_missing_with_one_warning_per_call() -> None:
         "X column 'c' has unknown categories in 3 of 5 rows: 'x', 'y'; X column 'd' has unknown "
         "categories in 2 of 5 rows: 3, 9. They are treated as missing values"
     )
+
+
+def test_a_column_of_a_model_warns_once() -> None:
+    features, rows = known(), [NEW[j : j + 1] for j in range(5)]
+    with pytest.warns(
+        UnknownCategoryWarning, match=r"'c' has .* 1 of 1 rows: 'x'; .*'d' has .*: 9"
+    ):
+        matched(features, rows[4])
+    before = pickle.dumps(known()), known()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for row in rows * 3:
+            matched(features, row)
+    assert (pickle.dumps(features), features) == before
+    for other in (known(), pickle.loads(pickle.dumps(features)), copy.deepcopy(features)):
+        with pytest.warns(UnknownCategoryWarning):
+            matched(other, rows[1])
+    for _ in range(2):  # a filter that makes it an error does so in every call
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(UnknownCategoryWarning):
+                matched(other := known(), rows[1])
+            with pytest.raises(UnknownCategoryWarning):
+                matched(other, rows[1])
+    for _ in range(2):
+        with pytest.raises(ValueError, match="'c' has unknown categories"):
+            matched(features, rows[1], "error")
+
+
+def test_another_column_warns_later() -> None:
+    features = known()
+    for row, words in ((1, "^X column 'c' has"), (2, "^X column 'd' has .*: 3. They")):
+        with pytest.warns(UnknownCategoryWarning, match=words):
+            matched(features, NEW[row : row + 1])
 
 
 def test_the_code_of_an_unknown_category_is_the_number_of_categories_with_prior() -> None:

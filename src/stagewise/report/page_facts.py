@@ -31,7 +31,7 @@ from stagewise.report.row_facts import RowFacts, row_facts
 from stagewise.report.subgroup_facts import SubgroupFacts, no_subgroups, subgroup_facts
 from stagewise.report.table_facts import TableFacts, table_facts
 from stagewise.training.fit_report import VERSION
-from stagewise.validation.messages import short_repr, warn_caller
+from stagewise.validation.messages import collect_warnings, short_repr, warn_caller
 from stagewise.validation.rules import Number
 
 __all__ = ["Overview", "ReportFacts", "report_facts"]
@@ -146,17 +146,23 @@ def report_facts(
     fitted.check_leaves("report")
     seed = check_argument("random_state", Number(0, whole=True), random_state)
     name = _target_name(fitted, y, target)
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, collect_warnings() as own:
         warnings.simplefilter("always")
         passed = {"offset": offset, "exposure": exposure}
         passed = {argument: value for argument, value in passed.items() if value is not None}
         given = GivenRows(fitted, X, y, sample_weight, name, seed, passed)
         computation = _Computation(given, sample_weight is not None, progress, title)
-        # Later steps use some of the same rows, and would repeat the warning.
-        warnings.simplefilter("ignore", UnknownCategoryWarning)
+        first = list(own)
         facts = computation.facts()
+    # Later steps use some of the same rows, and would repeat this warning.
+    later = [found for found in own[len(first) :] if found[1] is not UnknownCategoryWarning]
     # Overflow is displayed as infinity; the user cannot do anything about it.
-    noticed = {str(w.message): w.category for w in caught if w.category is not RuntimeWarning}
+    others = [(str(w.message), w.category) for w in caught]
+    noticed = {
+        text: category
+        for text, category in [*first, *later, *others]
+        if category is not RuntimeWarning
+    }
     for text, category in noticed.items():
         warn_caller(text, category)
     return replace(facts, overview=replace(facts.overview, notes=tuple(noticed)))

@@ -24,6 +24,7 @@ __all__ = [
     "merge_warnings",
     "short_repr",
     "warn_caller",
+    "warnings_are_collected",
 ]
 
 PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
@@ -77,6 +78,11 @@ def collect_warnings() -> Iterator[list[CollectedWarning]]:
         yield collected
     finally:
         _collected.reset(before)
+
+
+def warnings_are_collected() -> bool:
+    """Return whether `collect_warnings` collects the warnings of this thread."""
+    return _collected.get() is not None
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Event
 from typing import Any, Literal
 
 import numpy as np
@@ -100,7 +101,12 @@ class Categories:
         return len(self.values)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Categories, (self.values,)  # without the cached lookup tables
+        return Categories, (self.values,)  # without the cached properties
+
+    @cached_property
+    def unknown_reported(self) -> Event:
+        """Set after a warning about unknown categories: one is enough for a column of a model."""
+        return Event()
 
     @cached_property
     def kind(self) -> Kind:

@@ -1,7 +1,8 @@
 """Unknown categories: values of a categorical column that no training row had.
 
-They get a code that depends on `handle_unknown`, and are reported once per call, for all columns
-together, after every column has been read. This module must not learn categories.
+They get a code that depends on `handle_unknown`. A column of a model causes one warning, and an
+error in every call; all columns of a call are reported together, after every column has been read.
+This module must not learn categories.
 """
 
 from __future__ import annotations
@@ -18,7 +19,12 @@ import numpy.typing as npt
 from stagewise.data.categories.categories import Categories, Kind, category_sort_key
 from stagewise.data.categories.factor import Factor
 from stagewise.errors import UnknownCategoryWarning
-from stagewise.validation.messages import column_label, short_repr, warn_caller
+from stagewise.validation.messages import (
+    column_label,
+    short_repr,
+    warn_caller,
+    warnings_are_collected,
+)
 
 __all__ = ["NO_ROWS", "HandleUnknown", "UnknownCategories"]
 
@@ -68,6 +74,7 @@ class UnknownCategories:
         self.rule = rule
         self._rows = rows
         self._found: dict[int, str] = {}
+        self._categories: dict[int, Categories] = {}
         self._many: set[int] = set()
         self.rows_per_column: Counter[int] = Counter()
 
@@ -94,6 +101,7 @@ class UnknownCategories:
             f" and {len(values) - CATEGORIES_SHOWN} more" if len(values) > CATEGORIES_SHOWN else ""
         )
         n_rows = len(factor.codes) if self._rows is None else len(self._rows)
+        self._categories[position] = categories
         self._found[position] = (
             f"has unknown categories in {int(rows.sum())} of {n_rows} rows: {listed}{more}"
             + _other_kind(Categories.from_distinct(values), categories)
@@ -105,14 +113,26 @@ class UnknownCategories:
             raise ValueError(f"{self._sentence(names)}. Correct these values, or {remedy}.")
 
     def warn(self, names: Sequence[str] | None) -> None:
-        """Warn if the rule is "missing" and there are unknown categories."""
-        if self.rule == "missing" and self._found:
-            warn_caller(
-                f"{self._sentence(names)}. They are treated as missing values; "
-                "handle_unknown='error' raises an error instead, and 'prior' treats them as "
-                "categories without rows.",
-                UnknownCategoryWarning,
-            )
+        """Warn if the rule is "missing" and there are unknown categories.
+
+        A column that has caused a warning of the same model before causes no other one, which a
+        service that predicts row by row would repeat. Warnings that are collected, such as those of
+        the batches of a dataset, are complete, and count as none.
+        """
+        collected = warnings_are_collected()
+        found = self._categories.items()
+        new = {k: own for k, own in found if collected or not own.unknown_reported.is_set()}
+        if self.rule != "missing" or not new:
+            return
+        warn_caller(
+            f"{self._sentence(names, new.keys())}. They are treated as missing values; "
+            "handle_unknown='error' raises an error instead, and 'prior' treats them as "
+            "categories without rows.",
+            UnknownCategoryWarning,
+        )
+        if not collected:
+            for categories in new.values():
+                categories.unknown_reported.set()
 
     def warn_if_many(self, names: Sequence[str] | None, of: str) -> None:
         """Warn if the rule is "missing" and half of the values of a column are unknown.
