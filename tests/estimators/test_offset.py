@@ -358,7 +358,8 @@ def changed(values: np.ndarray, value: float) -> np.ndarray:
     ("arguments", "message"),
     [
         ({"exposure": changed(YEARS, 0.0)}, r"exposure must be positive.*0\.0 at row 7 \(the fir"),
-        ({"exposure": changed(YEARS, -1.0)}, r"exposure must be positive.*-1\.0 at row 7"),
+        ({"exposure": changed(YEARS, -1.0)}, r"-1\.0 at row 7 .*\. Correct or remove these rows\."),
+        ({"exposure": -YEARS}, r"400 such rows\)\. Pass positive and finite numbers\.$"),
         ({"exposure": changed(YEARS, np.nan)}, r"exposure must be positive.*nan at row 7"),
         ({"exposure": changed(YEARS, np.inf)}, r"exposure must be positive and finite.*inf at"),
         ({"exposure": YEARS[:-1]}, r"X has 400 rows, and exposure has 399 values"),

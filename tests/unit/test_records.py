@@ -134,6 +134,10 @@ FAULTS: dict[str, tuple[Any, str]] = {
         {"age": 1, "town": "Rome", "since": None},
         "at fit time:\n- town\n.*yet now missing:\n- city\n.*Pass None or NaN",
     ),
+    "names in another case": (
+        {"Age": 1, "citi": "Rome", "since": None},
+        "missing:\n- age\n- city\nDid you mean 'age' by 'Age' and 'city' by 'citi'\\?\nPass",
+    ),
     "missing key of a row": ([ROWS[0], {"age": 1, "since": None}], "In row 1 of X: .*- city\n"),
     "missing column": ({"age": [1], "since": [None]}, "now missing:\n- city"),
     "no keys": ({}, "now missing:\n- age\n- city\n- since"),
@@ -154,6 +158,17 @@ FAULTS: dict[str, tuple[Any, str]] = {
 def test_a_fault_is_refused_with_its_name_and_the_remedy(X: Any, words: str) -> None:
     with pytest.raises(ValueError, match=f"(?s){words}"):
         features().match(X, "Model", "error")
+
+
+def test_the_names_of_itertuples_are_explained() -> None:
+    X = pd.DataFrame({"age": [1.0, 2.0], "capital-gain": [3.0, 4.0]})
+    features = Features.learn(read_table(X, caller="Model"))
+    words = (
+        r"(?s)- _2\n.*missing:\n- capital-gain\nNamed tuples.*itertuples\(\) of pandas, have the "
+        r"name '_2' instead of .* 'capital-gain'\. Pass X\.iloc\[\[i\]\] or .*to_dict\("
+    )
+    with pytest.raises(ValueError, match=words):
+        features.match(next(X.itertuples()), "Model")
 
 
 WRONG_TYPES: dict[str, tuple[Any, str]] = {

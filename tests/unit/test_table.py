@@ -426,3 +426,12 @@ def test_no_frame_library_is_needed() -> None:
         "data.read_labels(['a', 'b'], 2)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_periods_have_the_conversion_to_datetimes() -> None:
+    X = pd.DataFrame({"month": pd.period_range("2024-01", periods=2, freq="M")})
+    words = (
+        r"X column 'month' holds the period Period\('2024-01', 'M'\) at row 0.*to_timestamp\(\)\.$"
+    )
+    with pytest.raises(TypeError, match=words):
+        read_table(X, caller="Model")

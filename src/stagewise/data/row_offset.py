@@ -164,7 +164,7 @@ def _read_offset(offset: Any, X: Any, n_rows: int, n_outputs: int) -> Matrix:
             f"{(n_rows, n_outputs) if n_outputs > 1 else (n_rows,)}."
         )
     for values in columns:
-        _refuse(~np.isfinite(values), values, "offset", "finite", "Remove these rows")
+        _refuse(~np.isfinite(values), values, "offset", "finite")
     return np.column_stack(columns)
 
 
@@ -176,7 +176,7 @@ def _read_exposure(exposure: Any, X: Any, n_rows: int) -> Vector:
         )
     values = columns[0]
     wrong = ~(np.isfinite(values) & (values > 0))
-    _refuse(wrong, values, "exposure", "positive and finite", "Remove these rows")
+    _refuse(wrong, values, "exposure", "positive and finite")
     return values
 
 
@@ -213,9 +213,10 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-def _refuse(wrong: Mask, values: Vector, name: str, must: str, remedy: str) -> None:
+def _refuse(wrong: Mask, values: Vector, name: str, must: str) -> None:
     if wrong.any():
         row = int(np.argmax(wrong))
+        remedy = f"Pass {must} numbers" if wrong.all() else "Correct or remove these rows"
         raise ValueError(
             f"{name} must be {must}, but it is {values[row]} at row {row} (the first of "
             f"{int(wrong.sum())} such rows). {remedy}."

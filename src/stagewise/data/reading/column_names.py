@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Sequence
 
 __all__ = ["refuse_missing_names"]
@@ -26,7 +27,7 @@ def refuse_missing_names(
     Raises
     ------
     ValueError
-        The message lists the missing names, and the names that are new.
+        The message lists the missing names, the names that are new, and those that are similar.
     """
     missing = sorted(set(known) - set(names))
     if not missing:
@@ -36,7 +37,18 @@ def refuse_missing_names(
     if unknown:
         message += "Feature names unseen at fit time:\n" + _listed(unknown)
     message += "Feature names seen at fit time, yet now missing:\n" + _listed(missing)
-    raise ValueError(message + remedy)
+    raise ValueError(message + _suggestion(unknown, missing[:NAMES_SHOWN]) + remedy)
+
+
+def _suggestion(unknown: Sequence[str], missing: Sequence[str]) -> str:
+    """Return a line with the new names that are similar to missing ones, in any case."""
+    by_lower = {name.lower(): name for name in unknown}
+    pairs = []
+    for name in missing:
+        near = difflib.get_close_matches(name.lower(), by_lower, n=1)
+        if near:
+            pairs.append(f"{name!r} by {by_lower.pop(near[0])!r}")
+    return f"Did you mean {' and '.join(pairs)}?\n" if pairs else ""
 
 
 def _listed(names: Sequence[str]) -> str:

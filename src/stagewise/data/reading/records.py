@@ -8,6 +8,7 @@ cell has the same value and the same errors as in a data frame. This module must
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -250,7 +251,7 @@ def _from_rows(rows: Sequence[Any], known: Sequence[str] | None) -> Records:
     for place, named in enumerate(values):
         if known is not None:
             where = f"In row {place} of X: " if len(values) > 1 else ""
-            refuse_missing_names(named, known, where, GIVE_NONE)
+            refuse_missing_names(named, known, where, _renamed(named, known) or GIVE_NONE)
         elif named.keys() != values[0].keys():
             name = next(iter(sorted(map(str, named.keys() ^ values[0].keys()))))
             other = (place, 0) if name in named else (0, place)
@@ -260,6 +261,19 @@ def _from_rows(rows: Sequence[Any], known: Sequence[str] | None) -> Records:
             )
     columns = [_objects([named[name] for named in values]) for name in names]
     return Records(names, columns, len(values))
+
+
+def _renamed(row: Mapping[Any, Any], known: Sequence[str]) -> str:
+    """Return the remedy for names of named tuples such as _3; empty: the row has none."""
+    own = next((name for name in row if re.fullmatch(r"_\d+", str(name)) and name not in known), "")
+    lost = [name for name in known if name not in row and not name.isidentifier()]
+    if not own or not lost:
+        return ""
+    return (
+        f"Named tuples, such as those of itertuples() of pandas, have the name {own!r} instead of "
+        f"one that is no Python name, such as {lost[0]!r}. Pass X.iloc[[i]] or the dictionaries of "
+        "X.to_dict('records')."
+    )
 
 
 def _check_names(row: Mapping[Any, Any]) -> None:
