@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stagewise.data import CategoricalFeatures, Features, UnknownCategories, read_table
+from stagewise.validation.messages import collect_warnings
 
 TRAINED = pd.DataFrame(
     {
@@ -62,8 +63,7 @@ TYPES = {
 
 def outcome(match: Any, rule: Any) -> Any:
     """Return the columns as bytes with the warnings, or the error."""
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
+    with collect_warnings() as warned:  # all, also those that a column causes once
         try:
             found = match(rule)
         except (ValueError, TypeError) as error:
@@ -71,7 +71,7 @@ def outcome(match: Any, rule: Any) -> Any:
     columns = found.T if isinstance(found, np.ndarray) else found
     # The sign of NaN has no meaning.
     bits = [np.where(np.isnan(c), np.nan, np.asarray(c, np.float64)).tobytes() for c in columns]
-    return bits, [str(item.message) for item in warned]
+    return bits, warned
 
 
 def general(X: Any, rule: Any) -> Any:
