@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -227,6 +228,19 @@ def test_a_change_that_cannot_continue_the_model_is_an_error(before, now, words,
     model.set_params(n_estimators=4, **now)
     with pytest.raises(ValueError, match=f"continues a model with {words}.*warm_start=False"):
         model.fit(X, y)
+
+
+def test_listed_columns_and_those_of_a_category_type_continue_a_model():
+    table = make_table(200)
+    X = pd.DataFrame(table.X[:, :2], columns=["a", "b"])
+    X["n"], X["c"] = np.arange(200) % 5, pd.Categorical(np.arange(200) % 3)
+    model = quick(Regressor, categorical_features=["n"], warm_start=True, n_estimators=2)
+    model.fit(X, table.number).set_params(n_estimators=4)
+    assert model.fit(X, table.number).n_iter_ == 4
+    for listed in (["n", "a"], None):
+        model.set_params(n_estimators=6, categorical_features=listed)
+        with pytest.raises(ValueError, match=r"categorical columns are \['n', 'c'\], but cat"):
+            model.fit(X, table.number)
 
 
 def test_another_custom_loss_is_an_error():
