@@ -8,7 +8,7 @@ from pathlib import Path
 from stagewise import GradientBoostingRegressor
 from stagewise.validation import parameters
 from stagewise.validation.foreign_calls import FOREIGN_ATTRIBUTES, FUNCTIONS, PREDICT_ARGUMENTS
-from stagewise.validation.foreign_losses import ESTIMATORS, FOREIGN_LOSSES
+from stagewise.validation.foreign_losses import ESTIMATORS, FOREIGN_LOSSES, SHARE_LOSSES
 from stagewise.validation.foreign_names import FOREIGN_NAMES, words_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "coming-from.md"
@@ -257,7 +257,7 @@ def functions() -> list[str]:
 def losses() -> list[str]:
     """Return the rows of values of objectives."""
     theirs: dict[tuple[str, str], list[str]] = {}
-    for name, loss in FOREIGN_LOSSES.items():
+    for name, loss in (*FOREIGN_LOSSES.items(), *SHARE_LOSSES.items()):
         theirs.setdefault((loss.task, loss.ours), []).append(f"`{name}`")
     return [
         f'| {", ".join(names)} | `{ESTIMATORS[task][0]}` | `"{ours}"` |'

@@ -149,6 +149,8 @@ Out<int64_t> loss_of(RowStore& store, Engine& engine, const char* name, double p
     of_numbers(k.gamma);
   } else if (loss == "tweedie") {
     of_numbers(k.tweedie);
+  } else if (loss == "cross_entropy") {
+    of_numbers(k.cross_entropy);
   } else if (loss == "logistic") {
     of_labels(k.logistic);
   } else {

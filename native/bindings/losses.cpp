@@ -67,7 +67,7 @@ constexpr NumberLossName kNumberLosses[] = {
     {"squared", &Kernels::squared},   {"absolute", &Kernels::absolute},
     {"quantile", &Kernels::quantile}, {"huber", &Kernels::huber},
     {"poisson", &Kernels::poisson},   {"gamma", &Kernels::gamma},
-    {"tweedie", &Kernels::tweedie},
+    {"tweedie", &Kernels::tweedie},   {"cross_entropy", &Kernels::cross_entropy},
 };
 struct LabelLossName {
   const char* name;

@@ -39,6 +39,7 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
         .poisson = poisson,
         .gamma = gamma,
         .tweedie = tweedie,
+        .cross_entropy = cross_entropy,
         .logistic = logistic,
         .exponential = exponential,
         .formula = formula,

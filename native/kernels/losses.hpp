@@ -182,6 +182,23 @@ void logistic(const int32_t* y, const double* score, const double* weight, size_
   b.store(weight, n, out, sums);
 }
 
+// The same for shares y in [0, 1], with the same bits for 0 and 1. With q = 1 - p:
+// g = p (1 - y) - q y;  h = p q;  loss = log(1 + e^-|F|) + |F| (1 - y where F > 0, else y).
+void cross_entropy(const double* y, const double* score, const double* weight, size_t n, double,
+                   GradientSlot* out, LossSums* sums) {
+  pointwise(y, score, weight, n, out, sums, [](double target, double f) {
+    const auto share = static_cast<float>(target), rest = static_cast<float>(1.0 - target);
+    const auto x = static_cast<float>(f);
+    const float size = x < 0.0f ? -x : x;
+    const float e = exp_nonpositive(-size);
+    const float near = 1.0f / (1.0f + e), far = e * near;
+    const float p = x > 0.0f ? near : far, q = x > 0.0f ? far : near;  // far <= near
+    const float wrong = x > 0.0f ? rest : share;
+    return RowLoss{p * rest - q * share, far * near,
+                   log1p_unit(e) + (wrong > 0.0f ? wrong * size : 0.0f)};
+  });
+}
+
 void softmax_state(const int32_t* y, const double* scores, size_t stride, size_t outputs,
                    const double* weight, size_t n, float* state, LossSums* sums) {
   float top[kRowBlock], sum[kRowBlock], loss[kRowBlock];

@@ -74,6 +74,7 @@ def target(kind):
     return {
         "number": f * 100 + 1000,
         "count": np.round(np.exp(f / 3)),
+        "share": np.round(1 / (1 + np.exp(-f)), 1),
         "amount": np.exp(f / 3),
         "two": np.where(f > 1.5, "yes", "no"),
         "three": np.select([f < 1, f < 2], [3, 7], 11),
@@ -154,6 +155,8 @@ SAMPLES = {
     "poisson": (Regressor(loss="poisson"), "count"),
     "gamma": (Regressor(loss="gamma"), "amount"),
     "tweedie": (Regressor(loss="tweedie"), "count"),
+    "shares": (Regressor(loss="cross_entropy"), "share"),
+    "squared log error": (Regressor(loss="squared_log_error"), "count"),
     "huber": (Regressor(loss="huber"), "number"),
     "quantile": (Regressor(loss="quantile", quantile=0.8), "number"),
     "symmetric": (Regressor(grow_policy="symmetric", max_depth=3, max_leaf_nodes=None), "number"),

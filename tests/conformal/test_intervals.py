@@ -222,6 +222,21 @@ def test_intervals_are_those_of_the_fitted_loss(loss: str, tmp_path: Path, *, lo
     assert model.model_.learned["conformity.power"][0] == (1.0 if loss == "poisson" else 1.5)
 
 
+@pytest.mark.parametrize(
+    ("loss", "least", "most"), [("cross_entropy", 0, 1), ("squared_log_error", -1, np.inf)]
+)
+def test_intervals_are_within_the_limits_of_the_targets(
+    loss: str, least: float, most: float
+) -> None:
+    X, y = draw(300, 30)
+    y = 1 / (1 + np.exp(-3 * y)) if loss == "cross_entropy" else np.expm1(y)
+    model = GradientBoostingRegressor(loss=loss, conformal="cv", **BOOSTING).fit(X, y)
+    bounds = model.predict_interval(X, coverage=0.95)
+    assert (bounds >= least).all()
+    assert (bounds <= most).all()
+    assert (bounds == least).any()
+
+
 def test_each_group_has_its_coverage() -> None:
     rng = np.random.default_rng(13)
     frame = pd.DataFrame({"x": rng.normal(size=6000)})

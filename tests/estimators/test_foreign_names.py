@@ -79,12 +79,20 @@ LIBRARIES = {
 }
 ONLY_NATIVE = {
     "XGBoost": {"eta", "num_round", "min_split_loss", "nthread", "seed", "silent"}
-    | {"rate_drop", "skip_drop", "normalize_type", "tweedie_variance_power", "lambda"}
+    | {
+        "rate_drop",
+        "skip_drop",
+        "normalize_type",
+        "tweedie_variance_power",
+        "huber_slope",
+        "lambda",
+    }
 }
 """Parameters of a library's own configuration, which is no signature of Python."""
 
 
 SAMPLES = {
+    "delta": 1.0,
     "n_iter_no_change": 5,
     "top": 0.3,
     "other": 0.2,
@@ -276,6 +284,11 @@ CALLS |= {
         {"objective": "tweedie", "tweedie_variance_power": 1.3},
         "loss=stagewise.losses.Tweedie(power=1.3)",
     ),
+    "the slope of pseudo-Huber": (
+        GradientBoostingRegressor,
+        {"objective": "reg:pseudohubererror", "huber_slope": 2.0},
+        "loss=stagewise.losses.PseudoHuber(delta=2.0)",
+    ),
     "XGBoost's own configuration": (
         GradientBoostingRegressor,
         {"eta": 0.3, "lambda": 2.0, "alpha": 0.5},
@@ -330,6 +343,12 @@ FOREIGN_LOSS_VALUES = {
     "MultiClass": (GradientBoostingClassifier, "'log_loss'"),
     "multi:softprob": (GradientBoostingClassifier, "'log_loss'"),
     "lambdarank": (GradientBoostingClassifier, r"GradientBoostingRanker\(\)"),
+    "xentropy": (GradientBoostingRegressor, "'cross_entropy'"),
+    "reg:logistic": (GradientBoostingRegressor, "'cross_entropy'"),
+    "CrossEntropy": (GradientBoostingRegressor, "'cross_entropy'"),
+    "cross_entropy": (GradientBoostingClassifier, "'log_loss'"),
+    "reg:squaredlogerror": (GradientBoostingRegressor, "'squared_log_error'"),
+    "reg:pseudohubererror": (GradientBoostingRegressor, "'pseudo_huber'"),
 }
 
 

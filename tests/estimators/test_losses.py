@@ -14,6 +14,7 @@ from stagewise.losses import (
     Loss,
     Mape,
     Multinomial,
+    PseudoHuber,
     Quantile,
     Tweedie,
 )
@@ -33,6 +34,11 @@ def numbers(loss: str, n: int = 1500, seed: int = 0):
     if loss == "tweedie":
         claims = rng.poisson(np.exp(signal))
         return X, rng.gamma(2.0 * np.maximum(claims, 1), 0.5) * (claims > 0), np.exp(signal)
+    if loss == "squared_log_error":
+        return X, np.expm1(signal + rng.normal(size=n) / 4), np.expm1(signal)
+    if loss == "cross_entropy":
+        mean = 1 / (1 + np.exp(-2 * signal))
+        return X, rng.binomial(5, mean) / 5, mean
     return X, signal + rng.normal(size=n) / 4, signal
 
 
@@ -57,9 +63,11 @@ def test_every_loss_learns(loss):
         assert (predicted > 0).all()
 
 
-@pytest.mark.parametrize(("loss", "room"), [("poisson", 0.01), ("gamma", 0.1), ("tweedie", 0.1)])
-def test_log_links_predict_the_mean(loss, room):
-    # Exactly only where the log link is the canonical one, for Poisson.
+@pytest.mark.parametrize(
+    ("loss", "room"), [("poisson", 0.01), ("gamma", 0.1), ("tweedie", 0.1), ("cross_entropy", 0.01)]
+)
+def test_losses_with_a_link_predict_the_mean(loss, room):
+    # Exactly only where the link is the canonical one, for Poisson and the cross-entropy.
     X, y, _ = numbers(loss, 3000)
     model = GradientBoostingRegressor(loss=loss, n_estimators=80).fit(X, y)
     assert model.predict(X).mean() == pytest.approx(y.mean(), rel=room)
@@ -130,7 +138,7 @@ def test_a_loss_object_equals_the_loss_by_name(loss, tmp_path):
     assert {name: getattr(loaded, name) for name in own} == own
 
 
-@pytest.mark.parametrize("loss", ["fair", "log_cosh", "expectile"])
+@pytest.mark.parametrize("loss", ["fair", "log_cosh", "pseudo_huber", "expectile"])
 def test_a_target_times_a_plus_b_gives_predictions_times_a_plus_b(loss):
     X, y, _ = numbers(loss, 600)
     plain, moved = (
@@ -176,6 +184,64 @@ def test_an_expectile_balances_the_weighted_residuals():
     assert 0.8 * above == pytest.approx(0.2 * below)
 
 
+def test_the_width_of_pseudo_huber_has_an_efficiency_of_95_percent_at_the_normal_distribution():
+    width = PseudoHuber.tuning
+    r = np.linspace(-12.0, 12.0, 100_001)
+    density = np.exp(-(r**2) / 2) / np.sqrt(2 * np.pi) * (r[1] - r[0])
+    influence = PseudoHuber(width).derivatives(np.zeros_like(r), r)[0]
+    slope = np.gradient(influence, r)
+    efficiency = (slope @ density) ** 2 / (influence**2 @ density)
+    assert efficiency == pytest.approx(0.95, abs=1e-5)
+
+
+def test_pseudo_huber_is_finite_for_residuals_whose_squares_are_not():
+    loss, r = PseudoHuber(1e-3), np.array([0.0, 1e-12, 1e200])
+    np.testing.assert_allclose(loss.loss(np.zeros(3), r), [0.0, 5e-25, 1e197], rtol=1e-9)
+    np.testing.assert_allclose(loss.derivatives(np.zeros(3), r)[0], [0.0, 1e-12, 1e-3])
+
+
+def test_cross_entropy_of_classes_is_the_model_of_a_classifier():
+    X, y, _ = numbers("cross_entropy", 600)
+    labels = y > 0.5
+    settings = {"n_estimators": 20, "min_samples_leaf": 5, "l2_regularization": 1.0}
+    of_shares = GradientBoostingRegressor(loss="cross_entropy", **settings).fit(X, labels)
+    of_classes = GradientBoostingClassifier(**settings).fit(X, labels)
+    expected = of_classes.predict_proba(X)[:, 1]
+    np.testing.assert_allclose(of_shares.predict(X), expected, rtol=1e-12)
+    np.testing.assert_allclose(of_shares.train_loss_, of_classes.train_loss_, rtol=1e-12)
+
+
+def test_a_share_is_the_weights_of_its_classes():
+    # 2 of 5 is three rows of class 0 and two of class 1.
+    X, y, _ = numbers("cross_entropy", 400)
+    settings = {"n_estimators": 10, "min_samples_leaf": 1, "max_features": None}
+    one = GradientBoostingRegressor(loss="cross_entropy", **settings).fit(X, y, np.full(400, 5.0))
+    labels = np.repeat([0.0, 1.0], 400)
+    weight = np.concatenate([5 * (1 - y), 5 * y]).round()
+    two = GradientBoostingRegressor(loss="cross_entropy", **settings)
+    two.fit(np.vstack([X, X]), labels, weight)
+    np.testing.assert_allclose(one.predict(X), two.predict(X), rtol=1e-3)
+
+
+def test_squared_log_error_is_squared_error_of_the_logarithm():
+    X, y, _ = numbers("squared_log_error", 600)
+    settings = {"n_estimators": 20, "l2_regularization": 0.0}
+    model = GradientBoostingRegressor(loss="squared_log_error", **settings).fit(X, y)
+    of_logs = GradientBoostingRegressor(**settings).fit(X, np.log1p(y))
+    np.testing.assert_allclose(model.predict(X), np.expm1(of_logs.predict(X)), rtol=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["squared_log_error", "cross_entropy"])
+def test_losses_with_a_link_accept_offsets_and_several_targets(loss):
+    X, y, _ = numbers(loss, 300)
+    both, settings = np.column_stack([y, y[::-1]]), {"n_estimators": 5, "max_features": None}
+    several = GradientBoostingRegressor(loss=loss, **settings).fit(X, both)
+    one = GradientBoostingRegressor(loss=loss, **settings).fit(X, y)
+    np.testing.assert_allclose(several.predict(X)[:, 0], one.predict(X), rtol=1e-6)
+    moved = GradientBoostingRegressor(loss=loss, **settings).fit(X, y, offset=0.5)
+    np.testing.assert_allclose(moved.predict(X, offset=0.5), one.predict(X), rtol=1e-5)
+
+
 # ---- bad input ----------------------------------------------------------------------------------
 
 
@@ -186,6 +252,9 @@ def test_an_expectile_balances_the_weighted_residuals():
         ("tweedie", -0.5, r"tweedie loss needs targets at least 0, but y is -0.5"),
         ("gamma", 0.0, r"gamma loss needs targets above 0, but y is 0 .*Use loss='tweedie'"),
         ("gamma", -1.0, r"gamma loss needs targets above 0, but y is -1 .*loss='squared_error'"),
+        ("cross_entropy", 35.0, r"from 0 to 1, but y is 35 at row 7 \(the .*percentages by 100\)"),
+        ("cross_entropy", -0.1, r"cross_entropy loss needs .* y is -0.1 .*loss='squared_error'"),
+        ("squared_log_error", -1.0, r"needs targets above -1, but y is -1 at row 7 .*Use loss='sq"),
     ],
 )
 def test_error_names_a_target_outside_the_domain(loss, bad, message):
@@ -193,6 +262,14 @@ def test_error_names_a_target_outside_the_domain(loss, bad, message):
     y[7] = bad
     with pytest.raises(ValueError, match=message):
         GradientBoostingRegressor(n_estimators=100, loss=loss).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:y has only one value")
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_shares_that_are_all_0_or_all_1_are_refused(value):
+    y = np.full(30, value)
+    with pytest.raises(ValueError, match=f"all targets are {value:g}: the log odds"):
+        GradientBoostingRegressor(n_estimators=5, loss="cross_entropy").fit(np.zeros((30, 1)), y)
 
 
 @pytest.mark.filterwarnings("ignore:y has only one value")

@@ -24,6 +24,7 @@ from stagewise.losses import (
     Brier,
     ClassExponential,
     ClassSquaredError,
+    CrossEntropy,
     CumulativeLogit,
     CumulativeProbit,
     Expectile,
@@ -40,8 +41,10 @@ from stagewise.losses import (
     Multinomial,
     OneVsRest,
     Poisson,
+    PseudoHuber,
     Quantile,
     SquaredError,
+    SquaredLogError,
     Tweedie,
 )
 from stagewise.losses.scores import squeeze_outputs
@@ -109,6 +112,7 @@ def test_absolute_error_equals_the_formula(workers: Workers, n: int, weighted: b
         ("gamma", ()),
         ("tweedie", (1.3,)),
         ("tweedie", (1.9,)),
+        ("cross_entropy", ()),
     ],
 )
 def test_a_regression_loss_equals_the_formula(
@@ -116,6 +120,7 @@ def test_a_regression_loss_equals_the_formula(
 ) -> None:
     rng = np.random.default_rng(n)
     y = rng.integers(0, 4, n) / 2 + (0.5 if name == "gamma" else 0.0)
+    y = y / 1.5 if name == "cross_entropy" else y
     score = rng.integers(-6, 6, n) / 4  # so that y = F occurs
     weight = weights_of(rng, n, weighted)
     gradients = Gradients(n)
@@ -134,7 +139,7 @@ def test_exponential_loss_equals_the_formula(workers: Workers, n: int, weighted:
     check(gradients, total, losses.exponential(y, score), weight)
 
 
-@pytest.mark.parametrize("name", ["poisson", "gamma", "tweedie", "exponential"])
+@pytest.mark.parametrize("name", ["poisson", "gamma", "tweedie", "cross_entropy", "exponential"])
 def test_derivatives_are_finite_for_any_score(workers: Workers, name: str) -> None:
     score = np.array([-1e300, -1e4, -88.0, 88.0, 1e4, 1e300])
     y = np.ones(6, dtype=np.int32 if name == "exponential" else np.float64)
@@ -156,6 +161,22 @@ def test_logistic_loss_equals_the_formula(workers: Workers, n: int, weighted: bo
     gradients = Gradients(n)
     total = gradients.logistic(workers, y, score, weight)
     check(gradients, total, losses.logistic(y, score), weight)
+
+
+@pytest.mark.parametrize("isa", supported_isas())
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cross_entropy_of_classes_has_the_bits_of_the_logistic_loss(
+    isa: str, weighted: bool
+) -> None:
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 2, 3_000).astype(np.int32)
+    score, weight = rng.normal(size=3_000) * 9, weights_of(rng, 3_000, weighted)
+    score[:6] = [-1e300, 1e300, -88.0, 88.0, 0.0, -0.0]
+    y[:6] = [0, 1, 0, 1, 0, 1]
+    shares, labels, workers = Gradients(3_000), Gradients(3_000), Workers(2, isa)
+    of_shares = shares.cross_entropy(workers, y.astype(np.float64), score, weight)
+    assert of_shares == labels.logistic(workers, y, score, weight)
+    np.testing.assert_array_equal(shares.pairs(), labels.pairs())
 
 
 @settings(max_examples=500, deadline=None)
@@ -235,6 +256,9 @@ def fill_all(workers: Workers, n: int, weight: Vector | None) -> list[Any]:
         results.append(gradients.pairs().tobytes())
     results.append(gradients.tweedie(workers, np.abs(y), score, weight, 1.4))
     results.append(gradients.pairs().tobytes())
+    shares = np.minimum(np.abs(y), 1.0)
+    results.append(gradients.cross_entropy(workers, shares, score, weight))
+    results.append(gradients.pairs().tobytes())
     binary = np.minimum(labels, 1)
     results += [gradients.logistic(workers, binary, score, weight), gradients.pairs().tobytes()]
     results += [
@@ -263,6 +287,9 @@ LOSSES: dict[str, tuple[Loss, Any]] = {
     "quantile": (Quantile(0.3), lambda y, F: losses.quantile(y, F, 0.3)),
     "fair": (Fair(0.8), lambda y, F: losses.fair(y, F, 0.8)),
     "log_cosh": (LogCosh(0.8), lambda y, F: losses.log_cosh(y, F, 0.8)),
+    "pseudo_huber": (PseudoHuber(0.8), lambda y, F: losses.pseudo_huber(y, F, 0.8)),
+    "squared_log_error": (SquaredLogError(), losses.squared_log_error),
+    "cross_entropy": (CrossEntropy(), losses.cross_entropy),
     "expectile": (Expectile(0.8), lambda y, F: losses.expectile(y, F, 0.8)),
     "mape": (Mape(0.1), lambda y, F: losses.mape(y, F, 0.1)),
     "poisson": (Poisson(), losses.poisson),
@@ -294,6 +321,7 @@ HESSIAN_BY_CONVENTION = {
     "quantile",
     "fair",
     "log_cosh",
+    "pseudo_huber",
     "mape",
     "exponential of four",
     "focal of two",
@@ -311,6 +339,8 @@ def loss_rows(loss: Loss, n: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.floa
     score = rng.normal(size=(n, loss.n_outputs) if loss.n_outputs > 1 else n)
     if type(loss) not in REGRESSION_LOSSES.values():
         return labels.astype(np.int32), 3 * score if loss.name == "log_loss" else score
+    if loss.name == "cross_entropy":
+        return rng.integers(0, 5, n) / 4, 3 * score
     return (numbers, 3 * score) if loss.degree else (np.exp(numbers), score)
 
 

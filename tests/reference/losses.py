@@ -138,6 +138,21 @@ def log_cosh(y: Array, F: Array, width: float) -> Derivatives:
     return width**2 * np.log(np.cosh(t)), width * np.tanh(t), np.tanh(t) / t
 
 
+def pseudo_huber(y: Array, F: Array, width: float) -> Derivatives:
+    distance = np.sqrt(width**2 + (F - y) ** 2)
+    return width * distance - width**2, width * (F - y) / distance, width / distance
+
+
+def squared_log_error(y: Array, F: Array) -> Derivatives:
+    return squared(np.log(1 + y), F)
+
+
+def cross_entropy(y: Array, F: Array) -> Derivatives:
+    """-y log p - (1 - y) log(1 - p), p = 1 / (1 + e^-F)."""
+    p = 1 / (1 + np.exp(-F))
+    return y * np.logaddexp(0.0, -F) + (1 - y) * np.logaddexp(0.0, F), p - y, p * (1 - p)
+
+
 def expectile(y: Array, F: Array, level: float) -> Derivatives:
     a = np.abs(level - (y <= F))
     return a * (y - F) ** 2, 2 * a * (F - y), 2 * a

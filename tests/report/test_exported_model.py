@@ -43,6 +43,8 @@ def test_every_exported_model_is_plain_data_and_reproducible(name):
     [
         ("a number", "identity", 1.0),
         ("poisson", "exp", 1.0),
+        ("shares", "sigmoid", 1.0),
+        ("squared log error", "exp", 1.0),
         ("two targets", "identity", 1.0),
         ("two classes", "logistic", 1.0),
         ("exponential, two", "logistic", 0.5),

@@ -58,6 +58,8 @@ MODELS = {
     "quantiles": lambda: regressor("quantile", NUMBER, quantile=[0.1, 0.5, 0.9]),
     "normal": lambda: regressor("normal", NUMBER),
     "counts": lambda: regressor("zero_inflated_poisson", np.floor(np.exp(NUMBER))),
+    "shares": lambda: regressor("cross_entropy", 1 / (1 + np.exp(-NUMBER))),
+    "ratios": lambda: regressor("squared_log_error", np.exp(NUMBER)),
     "cumulative_logit": lambda: classifier("cumulative_logit", GRADE),
     "cumulative_probit": lambda: classifier("cumulative_probit", GRADE),
     "focal": lambda: classifier("focal", LABELS[:, 0]),
@@ -72,7 +74,8 @@ MODELS = {
 }
 LINKS = {
     "identity": ("cox", "cause_specific", "fine_gray", "ranking", "labels of a forest"),
-    "exp": ("aft",),
+    "exp": ("aft", "ratios"),
+    "sigmoid": ("shares",),
     "intervals": ("discrete_time",),
     "labels": ("labels",),
     "logistic": ("formula",),
@@ -88,6 +91,8 @@ def link(described, score):
     if own["kind"] == "intervals":
         hazard = np.cumsum([math.log1p(math.exp(value)) for value in f])
         found = [sum(1.0 - math.exp(-h) for h in hazard)]
+    elif own["kind"] == "sigmoid":
+        found = [1 / (1 + math.exp(-value)) for value in f]
     elif own["kind"] == "labels":
         found = [1 / (1 + math.exp(sign * value)) for value in f for sign in (1, -1)]
     else:
@@ -108,7 +113,7 @@ def test_trees_of_every_objective_are_exported(name):
     assert len(described["scores"]) == len(found[0])
     kinds = [kind for kind, own in LINKS.items() if name in own]
     assert kinds == ([described["link"]["kind"]] if described["link"] else [])
-    if kinds and kinds[0] in ("identity", "exp", "intervals", "labels"):
+    if kinds and kinds[0] in ("identity", "exp", "sigmoid", "intervals", "labels"):
         predicted = np.asarray(predict_scores(model, known)).reshape(len(rows), -1)
         np.testing.assert_allclose([link(described, f) for f in found], predicted, rtol=1e-12)
     frame = trees_to_frame(model)

@@ -23,7 +23,7 @@ struct LossKernels {
                               double parameter, GradientSlot* out, LossSums* sums);
   using LabelLoss = void (*)(const int32_t* y, const double* score, const double* weight, size_t n,
                              GradientSlot* out, LossSums* sums);
-  NumberLoss squared, absolute, quantile, huber, poisson, gamma, tweedie;
+  NumberLoss squared, absolute, quantile, huber, poisson, gamma, tweedie, cross_entropy;
   LabelLoss logistic, exponential;
   // A loss that was compiled from a formula.
   void (*formula)(const FormulaProgram* program, const double* y, const double* score,

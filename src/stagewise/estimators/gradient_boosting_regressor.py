@@ -44,8 +44,9 @@ class GradientBoostingRegressor(
     ----------
     loss : str, Loss or function, default="squared_error"
         The loss to minimise: "squared_error", "absolute_error", "huber", "fair", "log_cosh",
-        "quantile", "expectile" or "mape"; for targets
-        that are never negative "poisson", "gamma" or "tweedie" (these predict e^F); or an object of
+        "pseudo_huber", "quantile", "expectile" or "mape"; for targets that are never negative
+        "poisson", "gamma" or "tweedie" (these predict e^F), and "squared_log_error" (e^F - 1); for
+        shares and probabilities from 0 to 1 "cross_entropy" (1 / (1 + e^-F)); or an object of
         `stagewise.losses`, such as `Tweedie(power=1.2)`, or derived from `Loss`; or a function
         (y, score) -> (gradient, hessian). See docs/losses.md. Losses of distributions, for
         `predict_dist`: "normal", "laplace", "student_t", "log_normal", "gamma_distribution",

@@ -50,6 +50,7 @@ FORMULAS: Mapping[str, Callable[[Vector], Vector]] = MappingProxyType(
     {
         "identity": lambda score: score,
         "exp": np.exp,
+        "sigmoid": expit,
         "certain": lambda score: np.ones((len(score), 1)),
         "logistic": lambda score: np.hstack([expit(-score), expit(score)]),
         "margin": lambda score: _both(np.clip(0.5 + 0.5 * score, 0.0, 1.0)),
@@ -130,6 +131,8 @@ def _candidates(fitted: FittedModel, n_predictions: int, predicted: Vector) -> I
     scale = np.broadcast_to(fitted.model.scale, n_predictions).astype(np.float64)
     yield Link("identity", 1.0, offset, scale)
     yield Link("exp", 1.0, offset, scale)
+    yield Link("sigmoid", 1.0, zero, one)
+    yield Link("exp", 1.0, -one, one)  # e^F - 1
     # Any other affine link, from two of the probes, target by target.
     score = _probes(n_predictions)
     with np.errstate(all="ignore"):

@@ -157,7 +157,8 @@ def staged_contributions(estimator: Any, X: Any) -> Contributions:
     -------
     Contributions
         Regression: in the units of the target (of its logarithm with the losses "poisson", "gamma"
-        and "tweedie"). Classification: in the units of `decision_function`.
+        and "tweedie", of its log odds with "cross_entropy"). Classification: in the units of
+        `decision_function`.
     """
     fitted = FittedModel.of(estimator, "staged_contributions")
     ensemble = fitted.model.ensemble
@@ -230,7 +231,7 @@ class DecisionPath(Displayed):
         The classes or targets.
     score : float64 array
         Regression: the prediction of the row (its logarithm with the losses "poisson", "gamma" and
-        "tweedie"). Classification: `decision_function`.
+        "tweedie", its log odds with "cross_entropy"). Classification: `decision_function`.
     """
 
     paths: tuple[Path, ...]

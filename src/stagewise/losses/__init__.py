@@ -22,6 +22,7 @@ from stagewise.losses.formula import FormulaLoss
 from stagewise.losses.function import FunctionLoss
 from stagewise.losses.levels import Expectiles, LevelsLoss, Quantiles
 from stagewise.losses.log_link import Gamma, Poisson, Tweedie
+from stagewise.losses.logit_link import CrossEntropy
 from stagewise.losses.margins import Brier, Focal, Hinge, OneVsRest
 from stagewise.losses.multi_target import MultiTargetLoss
 from stagewise.losses.ranking import (
@@ -43,7 +44,8 @@ from stagewise.losses.regression import (
     Quantile,
     SquaredError,
 )
-from stagewise.losses.robust import Fair, LogCosh
+from stagewise.losses.robust import Fair, LogCosh, PseudoHuber
+from stagewise.losses.squared_log_error import SquaredLogError
 from stagewise.losses.survival.aft import Aft
 from stagewise.losses.survival.base import SurvivalLoss
 from stagewise.losses.survival.competing_risks import CauseSpecific, FineGray
@@ -68,6 +70,7 @@ __all__ = [
     "ClassSquaredError",
     "ClassTargetsLoss",
     "Cox",
+    "CrossEntropy",
     "CumulativeLogit",
     "CumulativeProbit",
     "DiscreteTime",
@@ -96,10 +99,12 @@ __all__ = [
     "OneVsRest",
     "PairwiseLogistic",
     "Poisson",
+    "PseudoHuber",
     "Quantile",
     "Quantiles",
     "QuerySquaredError",
     "SquaredError",
+    "SquaredLogError",
     "Tweedie",
     "XeNdcg",
     "YetiRank",
@@ -118,12 +123,15 @@ POINT_LOSSES: Mapping[str, type[Loss]] = MappingProxyType(
             Huber,
             Fair,
             LogCosh,
+            PseudoHuber,
             Quantile,
             Expectile,
             Mape,
             Poisson,
             Gamma,
             Tweedie,
+            SquaredLogError,
+            CrossEntropy,
         )
     }
 )

@@ -143,6 +143,11 @@ class Loss(ABC):
 
         return FormulaLoss(formula, y, parameters, hessian)
 
+    @property
+    def prediction_limits(self) -> tuple[float, float]:
+        """The numbers between which all targets lie, and so the ends of prediction intervals."""
+        return (0.0 if self.log_link else -math.inf), math.inf
+
     @abstractmethod
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
         """Return L(y, F) for every row."""

@@ -16,14 +16,17 @@ from stagewise.losses.base import Loss
 from stagewise.losses.bound_loss import BoundLoss
 from stagewise.losses.kernel import KernelBoundLoss, NativeBoundLoss
 from stagewise.losses.logarithm import MAX_LOG_RATIO, MAX_STEP, bounded_log_ratio, exact_log
+from stagewise.losses.logit_link import (
+    CONSTANT_TOLERANCE,
+    bounded_log_odds,
+    log_odds_beside_offset,
+)
 from stagewise.losses.scores import Matrix, Vector
 
 __all__ = ["ClassExponential", "Exponential", "Logistic", "Multinomial"]
 
-MAX_NEWTON_STEPS, MAX_SCALING_STEPS = 100, 200
-"""The largest number of steps to the best constant beside an offset."""
-CONSTANT_TOLERANCE = 1e-12
-"""The search for it ends with a step that is not larger."""
+MAX_SCALING_STEPS = 200
+"""The largest number of steps to the best constants beside offsets."""
 
 
 class Logistic(Loss):
@@ -55,20 +58,8 @@ class Logistic(Loss):
         self, y: npt.NDArray[Any], weight: Vector | None, offset: Matrix
     ) -> Vector:
         """Return the constant with which the mean probability is the frequency of the class."""
-        own = offset[:, 0]
         logit, share = _log_odds(y, weight), mean_rows(y.astype(np.float64), weight)
-        low, high = logit - float(own.max()), logit - float(own.min())  # the constant lies between
-        found = min(max(logit - mean_rows(own, weight), low), high)
-        for _ in range(MAX_NEWTON_STEPS):
-            p = 1.0 / (1.0 + portable_exp(-(own + found)))
-            gradient, hessian = mean_rows(p, weight) - share, mean_rows(p * (1 - p), weight)
-            low, high = (low, found) if gradient > 0 else (found, high)
-            step = found - gradient / hessian if hessian > 0 else math.inf
-            step = step if low < step < high else 0.5 * (low + high)
-            if abs(step - found) <= CONSTANT_TOLERANCE * max(1.0, abs(found)):
-                return np.array([step])
-            found = step
-        return np.array([found])
+        return np.array([log_odds_beside_offset(logit, share, weight, offset[:, 0])])
 
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the probabilities of both classes, shape (n_rows, 2)."""
@@ -154,10 +145,7 @@ class _ExponentialBoundLoss(KernelBoundLoss):
 
 def _log_odds(y: npt.NDArray[Any], weight: Vector | None) -> float:
     counts = sum_by_code(y, 2, weight)
-    # With one class only, the optimum is infinite; 2**53 is the relative precision of a double.
-    bound = 2.0**53
-    odds = counts[1] / counts[0] if counts[0] > 0 else bound
-    return exact_log(min(max(odds, 1 / bound), bound))
+    return bounded_log_odds(counts[1], counts[0])  # with one class only, the optimum is infinite
 
 
 def _bounded_logs(probability: npt.NDArray[np.float64]) -> Matrix:

@@ -1,6 +1,6 @@
-"""Smooth losses that grow linearly for large residuals: Fair's loss and log-cosh.
+"""Smooth losses that grow linearly for large residuals: Fair's loss, log-cosh and pseudo-Huber.
 
-Both are δ² ρ(r/δ) with a smooth ρ. The width δ is the unit of the residuals: a fixed number, or a
+Each is δ² ρ(r/δ) with a smooth ρ. The width δ is the unit of the residuals: a fixed number, or a
 multiple of their median absolute value, which is computed before every round. Each docstring:
 domain, link, formula, hessian.
 """
@@ -20,7 +20,7 @@ from stagewise.losses.bound_loss import BoundLoss, NumpyBoundLoss
 from stagewise.losses.regression import check_positive
 from stagewise.losses.scores import Matrix, Vector
 
-__all__ = ["Fair", "LogCosh"]
+__all__ = ["Fair", "LogCosh", "PseudoHuber"]
 
 MAD = 0.6745
 """The median of |r| for normal residuals with the standard deviation 1."""
@@ -145,6 +145,38 @@ class LogCosh(_RobustLoss):
 
     def irls_weight(self, t: Vector) -> Vector:
         return np.divide(np.tanh(t), t, out=np.ones_like(t), where=t > 0.0)
+
+
+class PseudoHuber(_RobustLoss):
+    """The pseudo-Huber loss: a smooth Huber loss (Charbonnier et al. 1997).
+
+    Domain: y any finite number. Link: identity.
+
+        L(y, F) = δ² (√(1 + t²) - 1),  t = |y - F| / δ        ∂L/∂F = (F - y) / √(1 + t²)
+
+    Hessian: 1 / √(1 + t²), an upper bound of the second derivative (1 + t²)^(-3/2).
+
+    Parameters
+    ----------
+    delta : float or None, default=None
+        δ in units of y; with several targets, in standard deviations of each. None: 1.3 times the
+        median of |y - F| / 0.6745, computed before every round.
+    """
+
+    name = "pseudo_huber"
+    tuning = 1.2871
+
+    def rho(self, t: Vector) -> Vector:
+        return t * (t / (_hypotenuse(t) + 1.0))  # no digits are lost near 0
+
+    def irls_weight(self, t: Vector) -> Vector:
+        return 1.0 / _hypotenuse(t)
+
+
+def _hypotenuse(t: Vector) -> Vector:
+    """Return √(1 + t²) of numbers from 0 on, whose squares may overflow."""
+    largest = np.maximum(t, 1.0)
+    return np.asarray(largest * np.sqrt((1.0 / largest) ** 2 + (t / largest) ** 2))
 
 
 class _RobustBoundLoss(NumpyBoundLoss):

@@ -48,6 +48,11 @@ SURVIVAL_UNITS = {
     "aft": "log time",
 }
 """The units of the scores of models of times, by loss."""
+REGRESSION_UNITS = {
+    "cross_entropy": "log odds of the prediction",
+    "squared_log_error": "logarithm of 1 + the prediction",
+}
+"""The units of scores that are not those of the prediction, nor its logarithm, by loss."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +236,8 @@ def _unit(fitted: FittedModel) -> str:
             "probability" if is_average(fitted.estimator) else "log odds" if has_odds else "score"
         )
     if fitted.model.classes is None:
-        return "prediction" if fitted.mean_is_affine else "logarithm of the prediction"
+        other = REGRESSION_UNITS.get(fitted.model.loss, "logarithm of the prediction")
+        return "prediction" if fitted.mean_is_affine else other
     if is_average(fitted.estimator):
         return "probability"
     odds = fitted.model.loss == "log_loss" and fitted.model.ensemble.n_outputs == 1

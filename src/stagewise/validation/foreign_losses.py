@@ -87,7 +87,8 @@ FOREIGN_LOSSES: Mapping[str, ForeignLoss] = MappingProxyType(
             "reg:squarederror>squared_error reg:linear>squared_error "
             "reg:absoluteerror>absolute_error reg:quantileerror>quantile "
             "reg:expectileerror>expectile count:poisson>poisson reg:gamma>gamma "
-            "reg:tweedie>tweedie",
+            "reg:tweedie>tweedie reg:pseudohubererror>pseudo_huber "
+            "reg:squaredlogerror>squared_log_error",
         ),
         **_losses("regression", _CAT, "logcosh>log_cosh multiquantile>quantiles"),
         **_losses(
@@ -133,9 +134,19 @@ FOREIGN_LOSSES: Mapping[str, ForeignLoss] = MappingProxyType(
 )
 """Losses of other libraries in lower case, and the nearest one here."""
 
+SHARE_LOSSES: Mapping[str, ForeignLoss] = MappingProxyType(
+    {
+        **_losses("regression", _LGB, "cross_entropy>cross_entropy xentropy>cross_entropy"),
+        **_losses("regression", _XGB, "reg:logistic>cross_entropy"),
+        **_losses("regression", _CAT, "crossentropy>cross_entropy"),
+    }
+)
+"""Losses of shares, which for a classifier are losses of classes."""
+
 LOSS_PARAMETERS: Mapping[tuple[str, str], tuple[str, float]] = MappingProxyType(
     {
         ("huber", "alpha"): ("stagewise.losses.Huber(delta={})", 0.9),
+        ("reg:pseudohubererror", "huber_slope"): ("stagewise.losses.PseudoHuber(delta={})", 1.0),
         ("tweedie", "tweedie_variance_power"): ("stagewise.losses.Tweedie(power={})", 1.5),
         ("reg:tweedie", "tweedie_variance_power"): ("stagewise.losses.Tweedie(power={})", 1.5),
     }
@@ -171,6 +182,8 @@ def loss_of_task(loss: Any, task: str) -> str:
         return ""
     if loss.lower() in SAME_LOSSES.get(task, ()):
         return loss.lower()
+    if task == "regression" and loss.lower() in SHARE_LOSSES:
+        return SHARE_LOSSES[loss.lower()].ours
     found = FOREIGN_LOSSES.get(loss.lower())
     return found.ours if found is not None and found.task == task else ""
 
@@ -200,7 +213,9 @@ def foreign_loss_hint(loss: Any, names: Collection[str]) -> str:
         return ""
     if loss.lower() in names:  # CatBoost's Poisson
         return f" Here it is {loss.lower()!r}."
-    found = FOREIGN_LOSSES.get(loss.lower())
+    of_shares = SHARE_LOSSES.get(loss.lower())
+    is_of_shares = of_shares is not None and of_shares.ours in names
+    found = of_shares if is_of_shares else FOREIGN_LOSSES.get(loss.lower())
     if found is None:
         return ""
     owner, default = ESTIMATORS[found.task]

@@ -187,6 +187,9 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
     "tweedie_variance_power": ForeignName(
         (_XGB, _LGB), "loss", "loss=stagewise.losses.Tweedie(power=...)", needs=("quantile",)
     ),
+    "huber_slope": ForeignName(
+        (_XGB,), "loss", "loss=stagewise.losses.PseudoHuber(delta=...)", needs=("quantile",)
+    ),
     "multi_strategy": ForeignName((_XGB,), "leaves", 'leaves="vector"'),
     "scale_pos_weight": ForeignName(
         (_XGB, _LGB, _CAT), "class_weight", "class_weight={0: 1, 1: ...}", of=_CLASSIFIER

@@ -48,7 +48,8 @@ class ShapValues(Displayed, ShapPlots):
 
     ``base_values`` plus the sum of the ``values`` of a row is the model output of the row. With an
     offset or an exposure, ``offset`` is a further term.
-    Regression: the prediction (its logarithm with the losses "poisson", "gamma" and "tweedie").
+    Regression: the prediction (its logarithm with the losses "poisson", "gamma" and "tweedie", its
+    log odds with "cross_entropy").
     Classification: `decision_function`; of a forest or a tree the probabilities (of two classes
     that of the second).
 

@@ -171,6 +171,7 @@ class Model {
 const LINKS = {
   identity: (score) => score,
   exp: (score) => score.map(Math.exp),
+  sigmoid: (score) => score.map((s) => 1 / (1 + Math.exp(-s))),
   labels: (score) => score.flatMap((s) => [1 / (1 + Math.exp(s)), 1 / (1 + Math.exp(-s))]),
   // The expected number of intervals after an event, from the log odds of its hazard in each.
   intervals: (score) => {

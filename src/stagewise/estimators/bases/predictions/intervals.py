@@ -314,7 +314,7 @@ class IntervalPredictions(ConformalModel):
             for score in self._scores_of_members(conformity, X, offset, exposure)
         ]
         bounds = intervals(conformity, centres, share, keys)
-        return np.maximum(bounds, 0.0) if self._prediction_loss(model).log_link else bounds
+        return np.clip(bounds, *self._prediction_loss(model).prediction_limits)
 
     def conformalize(
         self,
