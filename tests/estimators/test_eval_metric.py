@@ -22,6 +22,7 @@ from stagewise import (
     StagewiseClassifier,
 )
 from stagewise.datasets import make_friedman1, make_nested_spheres, read_batches
+from stagewise.errors import InvalidParameterError
 from stagewise.metrics import METRICS, Metric, find_metrics
 from stagewise.metrics.metric import FitFacts
 
@@ -148,6 +149,24 @@ def test_a_metric_of_numbers_agrees_with_scikit_learn(name, theirs):
     for w in (None, rng.uniform(0.5, 2, 100)):
         ours = METRICS[name].value(y, predicted, w)
         np.testing.assert_allclose(ours, theirs(y, predicted, sample_weight=w), rtol=1e-9)
+
+
+def test_the_cross_entropy_of_shares_is_the_log_loss_of_their_classes():
+    rng = np.random.default_rng(2)
+    y, p, w = rng.uniform(0, 1, (3, 40))
+    both = np.column_stack([1 - p, p])
+    labels = np.repeat([0, 1], 40)
+    expected = sk.log_loss(labels, np.vstack([both, both]), sample_weight=np.r_[w * (1 - y), w * y])
+    assert METRICS["cross_entropy"].value(y, p, w) == pytest.approx(expected)
+    for wrong in ((y + 1, p), (y, p - 1)):
+        with pytest.raises(ValueError, match=r"'cross_entropy' needs .* from 0 to 1; one is"):
+            METRICS["cross_entropy"].value(*wrong, w)
+
+
+def test_the_hint_of_a_classifier_for_cross_entropy_is_its_log_loss(classes):
+    model = GradientBoostingClassifier(n_estimators=2, eval_metric="cross_entropy")
+    with pytest.raises(InvalidParameterError, match=r"Here it is 'log_loss'\.$"):
+        model.fit(*classes)
 
 
 # ---- histories ----------------------------------------------------------------------------------
@@ -401,7 +420,7 @@ def test_a_function_cannot_change_the_rows(classes):
 @pytest.mark.parametrize("name", POINT_METRICS)
 def test_metrics_of_several_targets_are_means_over_them(name, numbers):
     rng = np.random.default_rng(0)
-    Y, P = rng.uniform(0.5, 3, (2, 50, 3))
+    Y, P = rng.uniform(0.5, 3, (2, 50, 3)) / (3 if name == "cross_entropy" else 1)
     metric = METRICS[name].bind(FitFacts(None, "tweedie", 1.5))
     each = [metric.value(Y[:, k], P[:, k], None) for k in range(3)]
     assert metric.value(Y, P, None) == pytest.approx(np.mean(each))

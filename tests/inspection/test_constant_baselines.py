@@ -43,6 +43,25 @@ def test_the_baseline_of_a_deviance_is_the_best_rate_times_the_exposure(loss, ro
     assert found[f"d2_{loss}_deviance"].value == pytest.approx(share, rel=1e-8)
 
 
+def test_the_baselines_of_shares_have_the_best_log_odds_beside_the_offset(rows):
+    X, _, weight = rows
+    offset = 0.8 * X[:, 1]
+    y = np.random.default_rng(5).binomial(5, expit(X[:, 0] + offset)) / 5
+    model = GradientBoostingRegressor(loss="cross_entropy", n_estimators=5)
+    model.fit(X, y, weight, offset=offset)
+    found = scores(model, X, y, sample_weight=weight, offset=offset)
+
+    def loss(constant):
+        p = expit(offset + constant)
+        return np.average(-y * np.log(p) - (1 - y) * np.log(1 - p), weights=weight)
+
+    best = minimize_scalar(loss)
+    assert found["cross_entropy"].baseline == pytest.approx(best.fun, rel=1e-8)
+    squares = np.average((y - expit(offset + best.x)) ** 2, weights=weight)
+    assert found["rmse"].baseline == pytest.approx(squares**0.5, rel=1e-6)
+    assert found["r2"].value == pytest.approx(1 - found["rmse"].value ** 2 / squares, rel=1e-6)
+
+
 def test_the_baselines_of_errors_are_the_best_rates_times_the_exposure(rows):
     X, years, weight = rows
     y = np.random.default_rng(6).poisson(years * np.exp(X[:, 0])).astype(float)

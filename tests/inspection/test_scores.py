@@ -181,6 +181,22 @@ def test_a_model_of_counts_or_amounts_has_the_deviance_of_its_loss(power):
     assert Predictions.of(GradientBoostingRegressor().fit(X, y), X, y).deviance_power is None
 
 
+def test_a_model_of_shares_has_their_cross_entropy():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 1)), rng.binomial(4, 0.3, 80) / 4
+    model = GradientBoostingRegressor(loss="cross_entropy", n_estimators=3).fit(X, y)
+    found = Scores.of(Predictions.of(model, X, y), n_resamples=0)
+    assert [s.name for s in found.scores] == ["cross_entropy", "rmse", "mae", "r2"]
+    assert found["cross_entropy"].value == pytest.approx(model.train_loss_[-1], rel=1e-6)
+    mean = y.mean()
+    expected = -mean * np.log(mean) - (1 - mean) * np.log(1 - mean)
+    assert found["cross_entropy"].baseline == pytest.approx(expected)
+    plain = GradientBoostingRegressor(n_estimators=3).fit(X, y)
+    assert Scores.of(Predictions.of(plain, X, y), n_resamples=0).scores[0].name == "rmse"
+    outside = Predictions.from_arrays([0.5, 2.0], [0.5, 0.5], of_shares=True)
+    assert "cross-entropy is undefined" in Scores.of(outside)["cross_entropy"].reason
+
+
 def test_a_deviance_outside_its_domain_is_undefined():
     given = Predictions.from_arrays([0.0, 1.0, 2.0], [1.0, 1.0, 2.0], deviance_power=2.0)
     found = Scores.of(given)

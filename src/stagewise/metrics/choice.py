@@ -91,9 +91,9 @@ def _find_metric(value: Any, task: str, parameter: str) -> Metric:
 def _hint(name: str, names: list[str]) -> str:
     """Return a sentence about a name that is not one of the metrics of a task."""
     known = metric_by_name(name)
-    if known is not None:
-        return f" {name!r} is a metric of {known.task}."
     library, ours = foreign_metric(name, METRICS)
+    if known is not None and ours not in names:
+        return f" {name!r} is a metric of {known.task}."
     scorer = ""
     if is_scorer_name(name):
         library, scorer = "scikit-learn", f"sklearn.metrics.get_scorer({name!r})"

@@ -22,6 +22,7 @@ from stagewise.metrics.row_losses import (
     CLASSIFICATION_ROW_LOSSES,
     REGRESSION_ROW_LOSSES,
     RowLoss,
+    cross_entropy,
     unit_deviance,
 )
 from stagewise.metrics.survival import c_index, uno_c_index
@@ -196,6 +197,20 @@ def _row_deviance(power: float) -> RowLoss:
     return of
 
 
+def _row_cross_entropy(y: npt.NDArray[Any], predicted: Vector) -> Vector:
+    """Return the cross-entropy of rows; it raises ValueError outside its domain."""
+    for name, numbers in (("targets", y), ("predictions", predicted)):
+        outside = (numbers < 0.0) | (numbers > 1.0)
+        if outside.any():
+            remedy = "loss='cross_entropy', or" if name == "predictions" else ""
+            raise ValueError(
+                f"The metric 'cross_entropy' needs {name} from 0 to 1; one is "
+                f"{numbers[np.argmax(outside)]:g}. Use {remedy}{' ' if remedy else ''}another "
+                "metric, such as 'rmse'."
+            )
+    return cross_entropy(y, predicted)
+
+
 def _deviance(power: float) -> Function:
     return _by_target(_in_range(_mean(_row_deviance(power)), degree=2.0 - power))
 
@@ -266,6 +281,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             r2=(_unscaled(_explained(_SQUARED, _average)), True),
             poisson_deviance=(_deviance(1.0), False),
             gamma_deviance=(_deviance(2.0), False),
+            cross_entropy=(_by_target(_mean(_row_cross_entropy)), False),
             d2_absolute_error=(_unscaled(_explained(_ABSOLUTE, _median)), True),
             d2_poisson_deviance=(_d2(1.0), True),
             d2_gamma_deviance=(_d2(2.0), True),

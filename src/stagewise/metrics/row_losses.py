@@ -10,7 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import xlogy
 
-__all__ = ["CLASSIFICATION_ROW_LOSSES", "REGRESSION_ROW_LOSSES", "RowLoss", "unit_deviance"]
+__all__ = [
+    "CLASSIFICATION_ROW_LOSSES",
+    "REGRESSION_ROW_LOSSES",
+    "RowLoss",
+    "cross_entropy",
+    "unit_deviance",
+]
 
 Vector = npt.NDArray[np.float64]
 RowLoss = Callable[[npt.NDArray[Any], Vector], Vector]
@@ -65,6 +71,17 @@ def unit_deviance(y: npt.NDArray[Any], y_pred: Any, power: float) -> Vector:
             found = np.maximum(y, 0.0) ** b / (a * b) - y * mu**a / a + mu**b / b
         outside = (y < 0) | (mu < 0) | ((y == 0) & (power == 2.0))
         return np.asarray(np.where(outside, np.nan, 2.0 * np.maximum(found, 0.0)))
+
+
+def cross_entropy(y: npt.NDArray[Any], y_pred: Any) -> Vector:
+    """Return -y log p - (1 - y) log(1 - p) of shares y and predictions p.
+
+    It is NaN where y or p is not between 0 and 1.
+    """
+    y, p = np.broadcast_arrays(np.asarray(y, dtype=np.float64), y_pred)
+    inside = (y >= 0.0) & (y <= 1.0) & (p >= 0.0) & (p <= 1.0)
+    logs = np.log(np.clip(p, SMALLEST, 1.0)), np.log(np.clip(1.0 - p, SMALLEST, 1.0))
+    return np.asarray(np.where(inside, -y * logs[0] - (1.0 - y) * logs[1], np.nan))
 
 
 REGRESSION_ROW_LOSSES: Mapping[str, RowLoss] = MappingProxyType(

@@ -17,6 +17,7 @@ from stagewise.inspection.quality.predictions import (
     deviance_power,
     has_ordered_classes,
     offsets_of,
+    predicts_shares,
 )
 from stagewise.inspection.quality.query_scores import is_ranker, read_ranking
 from stagewise.inspection.survival.scores import survival_scores
@@ -71,6 +72,7 @@ class ScoreTable:
             "offsets": offsets_of(estimator, features, len(y)),
             "ordered": has_ordered_classes(estimator),
             "quantiles": QuantilePredictions.of(estimator, y_pred) if numeric else None,
+            "of_shares": predicts_shares(estimator),
         }
         try:
             points = point_predictions(estimator, y_pred) if numeric else y_pred

@@ -2,6 +2,7 @@
 
 They are the baselines of scores. Rows with an offset have the best constant that is added to it
 before the link: with a log link this is a rate, which is multiplied by the exposure of the row.
+With another link, such as log odds, it is the constant with the smallest loss of the model.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from stagewise.inspection.quantiles import weighted_quantiles
 from stagewise.losses import Loss
 
 __all__ = ["ConstantPredictions", "OffsetRows"]
+
+PROBES = np.array([-1.0, 0.0, 0.5])
+"""Scores that a link other than the identity changes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,17 +57,20 @@ class ConstantPredictions:
         The targets: numbers, or codes of classes.
     offsets : OffsetRows or None
         Their offsets; None: they have none.
+    unit : float
+        What the targets were divided by.
     """
 
     y: npt.NDArray[Any]
     offsets: OffsetRows | None = None
+    unit: float = 1.0
 
     def scaled(self, unit: float) -> ConstantPredictions:
         """Return the same of targets that are divided by a unit."""
         own = self.offsets
-        if own is not None and not own.loss.log_link:
+        if own is not None and not own.loss.log_link and not self._has_link:
             own = replace(own, offset=own.offset / unit)
-        return ConstantPredictions(self.y / unit, own)
+        return ConstantPredictions(self.y / unit, own, self.unit * unit)
 
     def least_squares(self, weight: Vector) -> Vector:
         """Return the constant with the smallest squared errors: without offsets the mean."""
@@ -71,6 +78,8 @@ class ConstantPredictions:
             factor = self._factor
             own = factor / factor.max()  # so that squares are finite
             return np.asarray((weight * own) @ self.y / ((weight * own) @ own) * own)
+        if self._has_link:
+            return self._by_link(weight)
         return np.asarray(self._shift + np.average(self.y - self._shift, weights=weight))
 
     def least_absolute(self, weight: Vector) -> Vector:
@@ -79,11 +88,15 @@ class ConstantPredictions:
             rates = self.y / self._factor
             median = weighted_quantiles(rates, weight * self._factor, [0.5])[0]
             return np.asarray(median * self._factor)
+        if self._has_link:
+            return self._by_link(weight)
         median = weighted_quantiles(self.y - self._shift, weight, [0.5])[0]
         return np.asarray(self._shift + median)
 
     def least_pinball(self, weight: Vector, level: float) -> Vector:
         """Return the constant with the smallest pinball loss: without offsets the quantile."""
+        if self._has_link:
+            return self._by_link(weight)
         quantile = weighted_quantiles(self.y - self._shift, weight, [level])[0]
         return np.asarray(self._shift + quantile)
 
@@ -111,6 +124,24 @@ class ConstantPredictions:
     @property
     def _multiplies(self) -> bool:
         return self.offsets is not None and self.offsets.loss.log_link
+
+    @property
+    def _has_link(self) -> bool:
+        """Whether offsets are added before a link that is no logarithm, such as log odds."""
+        loss = None if self.offsets is None else self.offsets.loss
+        if loss is None or loss.log_link or loss.n_outputs > 1:
+            return False
+        return not np.array_equal(loss.mean(PROBES), PROBES)
+
+    def _by_link(self, weight: Vector) -> Vector:
+        """Return the predictions of the constant with the smallest loss of the model."""
+        assert self.offsets is not None
+        loss, offset, y = self.offsets.loss, self.offsets.offset, self.y * self.unit
+        known = y[weight > 0]
+        if (known == known[0]).all():  # its score may be infinite
+            return np.full(len(y), known[0] / self.unit)
+        score = offset[:, 0] + loss.best_constant_with_offset(y, weight, offset)
+        return np.asarray(loss.mean(score) / self.unit)
 
     @property
     def _factor(self) -> Vector:

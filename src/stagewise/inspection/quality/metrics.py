@@ -23,6 +23,7 @@ from stagewise.metrics.ranking import RankedRows
 from stagewise.metrics.row_losses import (
     CLASSIFICATION_ROW_LOSSES,
     REGRESSION_ROW_LOSSES,
+    cross_entropy,
     unit_deviance,
 )
 
@@ -280,7 +281,8 @@ def metrics_of(predictions: Predictions, chosen: Any = None) -> list[Metric]:
 def _usual_metrics(predictions: Predictions) -> list[Metric]:
     """Return the metrics of a task for these predictions; those of the model's loss come first."""
     if predictions.task == "regression":
-        return [*_deviances(predictions), *_pinballs(predictions), *_errors(predictions)]
+        of_loss = *_deviances(predictions), *_cross_entropies(predictions), *_pinballs(predictions)
+        return [*of_loss, *_errors(predictions)]
     y, y_pred = predictions.y, predictions.y_pred
 
     def constant(name: str) -> Constant:
@@ -375,6 +377,18 @@ def _errors(predictions: Predictions) -> list[Metric]:
         MeanLoss("mae", "MAE", absolute, from_median, unit),
         _Explained("r2", "R²", squared, from_mean),
     ]
+
+
+def _cross_entropies(predictions: Predictions) -> list[Metric]:
+    """Return the mean cross-entropy, if it is the loss of the model."""
+    if not predictions.of_shares:
+        return []
+
+    def from_mean(weight: Vector) -> Vector:
+        return cross_entropy(predictions.y, predictions.constant.least_squares(weight))
+
+    own = cross_entropy(predictions.y, predictions.y_pred)
+    return [_Deviance("cross_entropy", "cross-entropy", own, from_mean)]
 
 
 def _deviances(predictions: Predictions) -> list[Metric]:

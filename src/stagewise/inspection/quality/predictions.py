@@ -23,7 +23,7 @@ from stagewise.estimators.bases.model_access import (
     read_row_offset,
 )
 from stagewise.inspection.quality.constants import ConstantPredictions, OffsetRows
-from stagewise.losses import REGRESSION_LOSSES, Loss
+from stagewise.losses import REGRESSION_LOSSES, CrossEntropy, Loss
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
 
@@ -34,6 +34,7 @@ __all__ = [
     "has_ordered_classes",
     "known_codes",
     "offsets_of",
+    "predicts_shares",
 ]
 
 Vector = npt.NDArray[np.float64]
@@ -92,6 +93,8 @@ class Predictions(Displayed):
         Whether the classes have an order.
     quantiles : QuantilePredictions or None
         The predicted quantiles, of which `y_pred` is the middle one; None: y_pred is no quantile.
+    of_shares : bool
+        Whether the model was fitted by the cross-entropy of shares.
     """
 
     task: Literal["regression", "classification", "ranking"]
@@ -103,6 +106,7 @@ class Predictions(Displayed):
     offsets: OffsetRows | None = None
     ordered: bool = False
     quantiles: QuantilePredictions | None = None
+    of_shares: bool = False
 
     def _summary(self) -> Summary:
         facts: dict[str, Any] = {"rows": len(self.y), "sum of weights": float(self.weight.sum())}
@@ -183,6 +187,7 @@ class Predictions(Displayed):
             offsets=offsets_of(estimator, X, len(y_pred), offset, exposure),
             ordered=has_ordered_classes(estimator),
             quantiles=quantiles,
+            of_shares=predicts_shares(estimator),
         )
 
     @classmethod
@@ -198,6 +203,7 @@ class Predictions(Displayed):
         offsets: OffsetRows | None = None,
         ordered: bool = False,
         quantiles: QuantilePredictions | None = None,
+        of_shares: bool = False,
     ) -> Predictions:
         """Use predictions that already exist, such as `oob_prediction_`.
 
@@ -221,6 +227,8 @@ class Predictions(Displayed):
             Whether the classes have an order.
         quantiles : QuantilePredictions or None
             As of `Predictions`, for a regression.
+        of_shares : bool
+            As of `Predictions`.
         """
         predicted = np.asarray(y_pred, dtype=np.float64)
         n_rows = len(predicted)
@@ -249,6 +257,7 @@ class Predictions(Displayed):
         return cls(
             *("regression", known, predicted, None, weight, deviance_power, offsets),
             quantiles=quantiles,
+            of_shares=of_shares,
         )
 
     @property
@@ -317,6 +326,11 @@ class Predictions(Displayed):
 def has_ordered_classes(estimator: Any) -> bool:
     """Return whether an estimator was fitted by a loss of ordered classes."""
     return "loss.thresholds" in getattr(getattr(estimator, "model_", None), "learned", ())
+
+
+def predicts_shares(estimator: Any) -> bool:
+    """Return whether a regressor was fitted by the cross-entropy of shares."""
+    return getattr(getattr(estimator, "model_", None), "loss", "") == CrossEntropy.name
 
 
 def deviance_power(estimator: Any) -> float | None:

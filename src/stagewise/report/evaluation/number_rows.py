@@ -7,7 +7,12 @@ import numpy as np
 from stagewise.data import match_targets, read_targets
 from stagewise.estimators.bases.model_access import n_targets
 from stagewise.inspection.fitted_model import Vector
-from stagewise.inspection.quality.predictions import Predictions, deviance_power, offsets_of
+from stagewise.inspection.quality.predictions import (
+    Predictions,
+    deviance_power,
+    offsets_of,
+    predicts_shares,
+)
 from stagewise.report.evaluation.evaluated_rows import (
     EvaluatedRows,
     GivenRows,
@@ -100,6 +105,7 @@ def _predict(given: GivenRows) -> dict[str, Predictions]:
             None,
             given.sample_weight,
             deviance_power=power,
+            of_shares=predicts_shares(estimator),
             offsets=None if offsets is None else offsets.of_target(k),
         )
         for k, name in enumerate(fitted.outputs("mean"))
