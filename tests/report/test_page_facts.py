@@ -46,6 +46,22 @@ def facts():
     return of
 
 
+@pytest.mark.parametrize(
+    ("loss", "unit"),
+    [
+        ("cross_entropy", "log odds of the prediction"),
+        ("squared_log_error", "logarithm of 1 + the prediction"),
+        ("poisson", "logarithm of the prediction"),
+        ("pseudo_huber", "prediction"),
+    ],
+)
+def test_explanations_have_the_unit_of_the_link(loss, unit):
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    y = np.round(1 / (1 + np.exp(-X[:, 0])), 1)
+    model = sw.GradientBoostingRegressor(loss=loss, n_estimators=3).fit(X, y)
+    assert report_facts(model, X, y).rows.unit == unit
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_model_has_all_facts(facts, name):
     found = facts(name)
