@@ -108,3 +108,24 @@ def test_a_sparse_matrix_cannot_have_dates() -> None:
     model = GradientBoostingRegressor(n_estimators=5).fit(hours, Y)
     with pytest.raises(ValueError, match="X column 0 holds the number"):
         model.predict(sparse.csr_matrix(np.ones((3, 1))))
+
+
+@pytest.mark.parametrize(
+    "value", [pd.Timestamp("2024-01-01"), dt.date(2024, 1, 1), pd.Timedelta(3, "s"), dt.time(3)]
+)
+@pytest.mark.parametrize("kind", [GradientBoostingRegressor, RandomForestRegressor])
+def test_dates_in_a_column_of_numbers_are_an_error(kind: type, value: Any) -> None:
+    numbers = X[["a"]].assign(b=1.0)
+    model = kind(n_estimators=3).fit(numbers, Y)
+    many, few = numbers.assign(a=[value] * N), numbers.iloc[:2].assign(a=[value] * 2)
+    for rows in (many, few, few.to_dict("records"), few.iloc[0].to_dict()):
+        with pytest.raises(ValueError, match="'a' has values of type .* a column of numbers when"):
+            model.predict(rows)
+    missing = numbers.assign(a=pd.Series([pd.NaT] * N, dtype="datetime64[ns]"))
+    np.testing.assert_array_equal(model.predict(missing), model.predict(numbers.assign(a=np.nan)))
+
+
+def test_dates_as_categories_stay_categories() -> None:
+    table = X.assign(day=X["day"].astype("category"))
+    model = GradientBoostingRegressor(n_estimators=3).fit(table, Y)
+    assert np.isfinite(model.predict(table)).all()

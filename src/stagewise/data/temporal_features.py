@@ -42,8 +42,8 @@ def check_temporal_types(
 ) -> None:
     """Raise ValueError unless columns have the temporal types that they had in training.
 
-    A column without values (all cells are missing) has any type. Features without a temporal type
-    are not checked: model files before version 1.4 have none.
+    A column without values (all cells are missing) has any type. Dates in a column of numbers are
+    an error, too: as nanoseconds they would be larger than all thresholds.
 
     Parameters
     ----------
@@ -56,6 +56,14 @@ def check_temporal_types(
     caller : str
         The estimator's name.
     """
+    for position, found in table.temporal_types.items():
+        first = None if position in known else _first_value(table, position)
+        if first is not None:
+            raise ValueError(
+                f"{column_label(names, position)} has values of type {found} from row {first[0]} "
+                f"on, but it was a column of numbers when {caller} was fitted. Pass the numbers "
+                "that it had."
+            )
     for position, was in known.items():
         found = table.temporal_types.get(position)
         if was == found:
