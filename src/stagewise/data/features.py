@@ -73,6 +73,9 @@ class Features(Sequence[Feature]):
         self._categorical = frozenset(
             j for j, feature in enumerate(self._features) if feature.kind == "categorical"
         )
+        self._real = frozenset(
+            j for j, f in enumerate(self._features) if f.kind == "real" and f.temporal_type is None
+        )
         self._replaced = any(feature.kind != "real" for feature in self._features)
         # Checked first by `match`, on every call: an array may be used unchanged.
         changed = self._replaced or missing_values or self._temporal
@@ -311,7 +314,7 @@ class Features(Sequence[Feature]):
     def read(self, X: Any, caller: str) -> Table:
         """Read new data as a table with the columns in the order of the features; see `match`."""
         table = self._read(X, caller)
-        check_temporal_types(table, self._temporal, self._names, caller)
+        check_temporal_types(table, self._temporal, self._real, self._names, caller)
         return table
 
     def _read(self, X: Any, caller: str) -> Table:

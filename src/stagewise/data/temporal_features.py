@@ -6,7 +6,7 @@ with its thresholds without an error. Numbers have no unit; they are refused, no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -38,7 +38,11 @@ NUMBER_CONVERSIONS: Mapping[TemporalType, str] = MappingProxyType(
 
 
 def check_temporal_types(
-    table: Table, known: Mapping[int, TemporalType], names: Sequence[str] | None, caller: str
+    table: Table,
+    known: Mapping[int, TemporalType],
+    real: Collection[int],
+    names: Sequence[str] | None,
+    caller: str,
 ) -> None:
     """Raise ValueError unless columns have the temporal types that they had in training.
 
@@ -51,13 +55,16 @@ def check_temporal_types(
         New data, with the columns in the order of the features.
     known : mapping of int to {"date", "duration", "time of day"}
         The temporal types of the features that have one.
+    real : collection of int
+        The features that are floating point numbers. Wide integers without a temporal type may be
+        dates: model files before version 1.4 have no temporal types.
     names : sequence of str or None
         The names of the features.
     caller : str
         The estimator's name.
     """
     for position, found in table.temporal_types.items():
-        first = None if position in known else _first_value(table, position)
+        first = _first_value(table, position) if position in real else None
         if first is not None:
             raise ValueError(
                 f"{column_label(names, position)} has values of type {found} from row {first[0]} "
