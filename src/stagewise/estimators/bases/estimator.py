@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.base import BaseEstimator
 
 from stagewise.display import Summary
+from stagewise.losses.words import loss_words
 from stagewise.validation.foreign_calls import SuggestsClassMethods, attribute_hint
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import hint_with_value, nested_hint, unknown_parameters
@@ -56,7 +57,8 @@ class LibraryEstimator(BaseEstimator, metaclass=SuggestsClassMethods):
             losses = getattr(self, name, None)
             if losses is not None and len(losses):
                 at = min(getattr(self, "n_iter_", len(losses)), len(losses)) - 1
-                facts[name.strip("_").replace("_", " ")] = float(losses[at])
+                words = f" ({loss_words(self.model_.loss)})"
+                facts[name.strip("_").replace("_", " ") + words] = float(losses[at])
         if report.get("stop_reason"):
             facts["stop reason"] = report["stop_reason"]
         if callable(fingerprint := getattr(self, "fingerprint", None)):
