@@ -21,6 +21,7 @@ import numpy as np
 from stagewise.cli.columns import Roles
 from stagewise.cli.errors import InputError
 from stagewise.cli.files import check_writable
+from stagewise.cli.hints import columns_of, nearest_first
 from stagewise.cli.methods import METHODS
 from stagewise.cli.models import learning_rate_of, n_categories_of, save_model
 from stagewise.cli.names import add_column_names
@@ -302,7 +303,9 @@ def _check_times(args: argparse.Namespace) -> None:
         if named:
             raise InputError(f"--{named[0]} is for --task survival; leave it out.")
         if args.target is None:
-            raise InputError("Name the column to predict with --target.")
+            columns = columns_of(args.data[0])
+            known = f"; the columns are {nearest_first('', columns)}" if columns else ""
+            raise InputError(f"Name the column to predict with --target{known}.")
         return
     if args.target is not None:
         raise InputError("--task survival has --time and --event instead of --target.")
