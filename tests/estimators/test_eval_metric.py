@@ -165,7 +165,7 @@ def test_the_cross_entropy_of_shares_is_the_log_loss_of_their_classes():
 
 def test_the_hint_of_a_classifier_for_cross_entropy_is_its_log_loss(classes):
     model = GradientBoostingClassifier(n_estimators=2, eval_metric="cross_entropy")
-    with pytest.raises(InvalidParameterError, match=r"Here it is 'log_loss'\.$"):
+    with pytest.raises(InvalidParameterError, match=r"Here it is 'log_loss'\. "):
         model.fit(*classes)
 
 
