@@ -105,3 +105,12 @@ def test_a_subclass_with_its_own_constructor_has_its_own_signature():
 
     assert list(inspect.signature(Small).parameters) == ["n_estimators"]
     assert Small().get_params() == {"n_estimators": 10}
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_help_names_pages_and_both_meanings_of_auto(kind):
+    text = inspect.getdoc(kind)
+    assert "docs/" not in text
+    assert not re.search(r"; or (None|\d+|[\"'\w]+)\.(\s|$)", text)
+    if kind is stagewise.GradientBoostingRegressor:
+        assert 'See the page "defaults".' in text

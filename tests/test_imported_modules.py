@@ -47,7 +47,7 @@ def test_importing_the_package_imports_no_other_package():
 def test_the_version_and_the_help_of_the_command_import_no_command(argument):
     found = imported_by(f"from stagewise.cli.main import main\nassert main([{argument!r}]) == 0")
     assert not packages(found) & HEAVY
-    allowed = {"", ".cli", ".cli.main", ".cli.errors", ".cli.screen", ".display"}
+    allowed = {"", ".cli", ".cli.main", ".cli.errors", ".cli.hints", ".cli.screen", ".display"}
     assert own(found) == {f"stagewise{name}" for name in allowed}
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from stagewise import GradientBoostingRegressor
 from stagewise.validation import parameters
 from stagewise.validation.foreign_calls import FOREIGN_ATTRIBUTES, FUNCTIONS, PREDICT_ARGUMENTS
+from stagewise.validation.foreign_hints import words_of
 from stagewise.validation.foreign_losses import ESTIMATORS, FOREIGN_LOSSES, SHARE_LOSSES
-from stagewise.validation.foreign_names import FOREIGN_NAMES, words_of
+from stagewise.validation.foreign_names import FOREIGN_NAMES, ForeignName
 
 PAGE = Path(__file__).parents[1] / "docs" / "coming-from.md"
 
@@ -71,6 +72,9 @@ largest differences:
 
 | parameter | elsewhere | here |
 |---|---|---|
+| `max_depth` | XGBoost: trees grow level by level, and 0 is no limit; LightGBM: -1 is no limit | \
+`grow_policy="depth_wise", max_leaf_nodes=None` give the trees of XGBoost; None is no limit |
+| `subsample` | LightGBM: draws no rows without `subsample_freq=1` | rows are drawn in every round |
 | `min_samples_leaf` | scikit-learn: also a fraction of the rows | a number of rows, at least 1 |
 | `min_samples_split` | scikit-learn: also a fraction of the rows | a number of rows, at least 2 |
 | `grow_policy` | CatBoost: `"SymmetricTree"`, `"Depthwise"`, `"Lossguide"`; XGBoost: \
@@ -242,11 +246,20 @@ def page() -> str:
                 ours = f"`{foreign.ours}`" if foreign.ours else ""
                 words = words_of(RULES.get(foreign.ours)) if ours and not foreign.note else ""
                 parts = [ours, f"`{foreign.usage}`" if foreign.usage else words[2:], foreign.note]
+                parts.append("; ".join(values_of(foreign)))
                 lines.append(f"| `{name}` | {': '.join(filter(None, parts))} |")
         lines += ["", CALLS, "", f"| {library} | here |", "|---|---|", *calls_of(library), ""]
     lines += [NAMES, *functions(), ""]
     lines += [LOSSES, *losses(), "", TAIL]
     return "\n".join(lines)
+
+
+def values_of(foreign: ForeignName) -> list[str]:
+    """Return what replaces the values of a parameter."""
+    return [
+        f'`"{value}"` is {f"`{ours}`" if ours else "the default"}'.replace("{task}", "…")
+        for value, ours in foreign.values
+    ]
 
 
 def functions() -> list[str]:

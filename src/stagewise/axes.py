@@ -14,7 +14,7 @@ import numpy as np
 
 from stagewise.errors import InvalidParameterError
 
-__all__ = ["DOTS", "LINE", "new_axes"]
+__all__ = ["DOTS", "LINE", "format_large_numbers", "new_axes"]
 
 DOTS, LINE = "#2a6fbb", "#888888"
 
@@ -47,3 +47,19 @@ def new_axes(
         return figure, [figure.add_subplot(rows, side, i + 1) for i in range(n)]
     figure = plt.figure(figsize=(4.2 * n if n > 1 else 6.4, 3.6), layout="constrained")
     return figure, [figure.add_subplot(1, n, i + 1) for i in range(n)]
+
+
+LARGE = 10_000
+"""Numbers from this size on are ticks such as 200k and 1.5M."""
+NARROW_TICKS = 5
+"""The largest number of intervals between ticks of a narrow axis."""
+
+
+def format_large_numbers(axes: Sequence[Any]) -> None:
+    """Give axes (such as `ax.xaxis`) few ticks; large numbers are short, such as 200k and 1.5M."""
+    from matplotlib.ticker import EngFormatter, MaxNLocator
+
+    for axis in axes:
+        axis.set_major_locator(MaxNLocator(nbins=NARROW_TICKS))
+        if np.abs(axis.get_view_interval()).max() >= LARGE:
+            axis.set_major_formatter(EngFormatter(sep=""))

@@ -17,8 +17,9 @@ from sklearn.base import BaseEstimator, clone
 
 from stagewise.errors import InvalidParameterError
 from stagewise.validation.equality import equal_values
-from stagewise.validation.parameters import Use, check_parameters, suggests_names
+from stagewise.validation.parameters import check_parameters, suggests_names
 from stagewise.validation.rules import Number, OneOf, Rule, column_name, feature_count, flag
+from stagewise.validation.uses import Use
 
 __all__ = [
     "OPTION_RULES",

@@ -89,7 +89,7 @@ def test_an_unknown_metric_is_an_error(run, tmp_path):
         *("--model", tmp_path / "m.stgw", "--early-stopping", "--eval-metric", "l1"),
     )
     assert code == 1
-    assert "l1 is the name of LightGBM; here it is 'mae'" in err.replace("\n", " ")
+    assert "'l1' is the name of LightGBM; here it is 'mae'" in err.replace("\n", " ")
 
 
 def test_a_csv_and_a_parquet_file_give_the_same_model(run, folder, tmp_path):

@@ -96,7 +96,7 @@ def test_a_large_time_limit_changes_nothing():
         for limit in (None, 1e6)
     )
     assert plain.fingerprint() == limited.fingerprint()
-    assert limited.fit_report_["stop_reason"] == ""
+    assert limited.fit_report_["stop_reason"] == "all 5 rounds"
 
 
 # ---- recipe -------------------------------------------------------------------------------------

@@ -143,7 +143,7 @@ def test_without_early_stopping_all_rounds_are_run_without_validation(table):
     model = quick(GradientBoostingRegressor).fit(table.X, table.number)
     assert len(model.train_loss_) == model.n_iter_ == 8
     assert model.validation_loss_.shape == (0,)
-    assert model.fit_report_["stop_reason"] == ""
+    assert model.fit_report_["stop_reason"] == "all 8 rounds"
 
 
 @pytest.mark.filterwarnings("ignore:No tree has a split:UserWarning")

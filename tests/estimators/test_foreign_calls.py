@@ -76,7 +76,7 @@ def owners(library: str) -> list[Any]:
 
 OF_FITTED = {
     "scikit-learn": {"tree_", "train_score_", "validation_score_", "do_early_stopping_", "loss_"}
-    | {"n_features_", "n_estimators_", "n_trees_per_iteration_", "is_categorical_"}
+    | {"n_features_", "n_estimators_", "estimators_", "n_trees_per_iteration_", "is_categorical_"}
 }
 """Attributes that only fitted models have."""
 

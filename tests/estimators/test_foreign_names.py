@@ -42,7 +42,7 @@ SCIKIT_LEARN = [
     sklearn.linear_model.LinearRegression,
     sklearn.linear_model.QuantileRegressor,
 ]
-OLDER = {"scikit-learn": {"base_estimator"}}
+OLDER = {"scikit-learn": {"base_estimator"}, "XGBoost": {"use_label_encoder"}}
 """Names of versions before the installed one."""
 
 
@@ -79,14 +79,8 @@ LIBRARIES = {
 }
 ONLY_NATIVE = {
     "XGBoost": {"eta", "num_round", "min_split_loss", "nthread", "seed", "silent"}
-    | {
-        "rate_drop",
-        "skip_drop",
-        "normalize_type",
-        "tweedie_variance_power",
-        "huber_slope",
-        "lambda",
-    }
+    | {"rate_drop", "skip_drop", "normalize_type", "tweedie_variance_power", "lambda", "num_class"}
+    | {"huber_slope"}
 }
 """Parameters of a library's own configuration, which is no signature of Python."""
 
@@ -297,7 +291,10 @@ CALLS |= {
     "metrics": (
         GradientBoostingClassifier,
         {"iterations": 5, "eval_metric": ["AUC", "Logloss"], "depth": 3},
-        "eval_metric=['auc', 'log_loss'], n_estimators=5, max_depth=3",
+        (
+            "eval_metric=['auc', 'log_loss'], n_estimators=5, max_depth=3, "
+            "grow_policy='symmetric', max_leaf_nodes=8"
+        ),
     ),
 }
 
@@ -355,7 +352,8 @@ FOREIGN_LOSS_VALUES = {
 @pytest.mark.parametrize("loss", FOREIGN_LOSS_VALUES)
 def test_the_error_for_a_loss_of_another_library_names_ours(loss: str) -> None:
     kind, ours = FOREIGN_LOSS_VALUES[loss]
-    with pytest.raises(InvalidParameterError, match=rf"[Hh]ere it is {ours}\.$"):
+    words = rf"^loss='{loss}': .*[Hh]ere it is {ours}\. The parameter 'loss' .* must be one of"
+    with pytest.raises(InvalidParameterError, match=words):
         kind(loss=loss).fit([[1.0], [2.0]], [0, 1])
     with pytest.raises(TypeError, match=rf"'{loss}' is .*{ours}\.$"):
         kind(objective=loss)

@@ -430,7 +430,7 @@ def test_a_fixed_delta_is_a_positive_number(value):
     ids=lambda model: type(model).__name__,
 )
 def test_an_unknown_loss_is_named_before_any_problem_of_the_data(model):
-    with pytest.raises(ValueError, match=r"'loss' of .* Did you mean '\w+'\?"):
+    with pytest.raises(ValueError, match=r"^loss=.* Did you mean '\w+'\? The parameter 'loss' of "):
         model.fit("no table", None)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from stagewise.validation.parameters import Use
 from stagewise.validation.rules import Number, OneOf, Rule, flag
+from stagewise.validation.uses import Use
 
 __all__ = ["BAGGING_RULES", "BAGGING_USES"]
 

@@ -28,14 +28,17 @@ class ProgressDisplay:
         line for every round.
     stream : file or None
         None: standard error, or the output of a notebook.
+    loss : str
+        The loss in words, for the end of the first line.
     """
 
     SECONDS = 30.0
     """The longest time between two lines, if a round ends."""
 
-    def __init__(self, verbose: int, stream: TextIO | None = None) -> None:
+    def __init__(self, verbose: int, stream: TextIO | None = None, loss: str = "") -> None:
         self._verbose = int(verbose)
         self._stream = stream
+        self._loss = f"  (loss: {loss})" if loss else ""
         self._bar: Any = None
         self._cell: NotebookCell | None = None
         self._last_line = 0.0
@@ -66,7 +69,8 @@ class ProgressDisplay:
         due = now - self._last_line >= self.SECONDS or progress.round == progress.n_rounds
         if self._verbose > 1 or due or _is_one_two_five(progress.round):
             self._last_line, self._printed = now, True
-            print(self._line(progress), file=stream, flush=True)
+            words, self._loss = self._loss, ""
+            print(self._line(progress) + words, file=stream, flush=True)
 
     def close(self, reason: str = "") -> None:
         """End the display; it stays, with the last round and the reason for an early end."""

@@ -79,7 +79,7 @@ def add_evaluation_arguments(parser: argparse.ArgumentParser) -> None:
 
 def read_evaluation_data(args: argparse.Namespace) -> EvaluationData:
     """Load the model and read the rows."""
-    estimator = open_model(args.model, args.threads)
+    estimator = open_model(args.model, args.threads, [args.data])
     if estimator.model_.task == "regression" and n_targets(estimator) > 1:
         raise InputError(
             f"The model predicts several targets, and {args.command} supports one. Use predict, or "

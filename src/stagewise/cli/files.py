@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stagewise.cli.errors import InputError, did_you_mean, listing
+from stagewise.cli.hints import nearest_first
 from stagewise.cli.table_writer import open_table_writer
 from stagewise.datasets import Dataset
 from stagewise.datasets.csv_source import ENDINGS as CSV_ENDINGS
@@ -172,7 +173,7 @@ def pick(table: pa.Table, name: str, *, option: str, path: Path) -> pa.ChunkedAr
         raise InputError(
             f"{option}: {str(path)!r} has no column {name!r}"
             f"{did_you_mean(name, table.column_names)}; "
-            f"its columns are {listing(table.column_names)}."
+            f"its columns are {nearest_first(name, table.column_names)}."
         )
     return table.column(name)
 

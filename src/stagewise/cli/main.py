@@ -28,12 +28,14 @@ import warnings
 from collections.abc import Sequence
 from typing import NoReturn
 
-from stagewise.cli.errors import InputError, did_you_mean
+from stagewise.cli.errors import InputError
+from stagewise.cli.hints import command_hint, option_hint, with_repeated_set
 from stagewise.cli.screen import Screen
 
 __all__ = ["main"]
 
 REQUIRED, UNKNOWN = "the following arguments are required", "unrecognized arguments:"
+NO_COMMAND = "argument COMMAND: invalid choice:"
 OK, BAD_INPUT, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 # The file of the same name has the functions `add_arguments` and `run`.
@@ -73,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv : sequence of str, optional
         The arguments without the program name; by default those of the process.
     """
-    argv = sys.argv[1:] if argv is None else argv
+    argv = with_repeated_set(sys.argv[1:] if argv is None else argv)
     try:
         args = _parser(argv).parse_args(argv)
     except SystemExit as stop:  # argparse has printed the error
@@ -121,8 +123,8 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors have the option that was meant, and the file that an option took."""
 
     argv: Sequence[str] = ()
-    options: Sequence[str] = ()
-    """The options of the command."""
+    command: _Parser | None = None
+    """The parser of the command that is run, which has the usage for its errors."""
 
     def error(self, message: str) -> NoReturn:
         from stagewise.cli.names import with_files_first
@@ -134,8 +136,14 @@ class _Parser(argparse.ArgumentParser):
                 f"a file; write it first: {shlex.join(['stagewise', *right])}"
             )
         if message.startswith(UNKNOWN):
-            word = next((word for word in self.argv if word in message.split()[2:]), "")
-            message += did_you_mean(word.partition("=")[0], self.options)
+            own = self if self.command is None else self.command
+            word = message.removeprefix(UNKNOWN).split()[0]
+            after = self.argv[self.argv.index(word) + 1 :] if word in self.argv else ()
+            value = next(iter(after), "VALUE")
+            message += option_hint(word, list(own._option_string_actions), value)  # noqa: SLF001
+            super(_Parser, own).error(message)
+        if message.startswith(NO_COMMAND):
+            message += command_hint(message.removeprefix(NO_COMMAND).split("'")[1], _COMMANDS)
         super().error(message)
 
 
@@ -165,7 +173,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
             parser.argv = one.argv = argv
             command = importlib.import_module(f"stagewise.cli.{name}")
             command.add_arguments(one)
-            parser.options = list(one._option_string_actions)  # noqa: SLF001
+            parser.command = one
             one.set_defaults(run=command.run)
     return parser
 

@@ -7,6 +7,7 @@ trained on an array without names uses all columns in their order.
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -28,6 +29,8 @@ from stagewise.data import Features
 from stagewise.data.reading.column import is_number
 from stagewise.data.reading.text_dates import MISSING_TEXTS, parse_iso_date
 from stagewise.datasets import Dataset
+from stagewise.datasets.csv_source import ENDINGS as CSV
+from stagewise.datasets.parquet_source import ENDINGS as PARQUET
 from stagewise.model.file.format import read_model
 from stagewise.validation.messages import short_repr
 
@@ -52,10 +55,20 @@ __all__ = [
 ]
 
 
-def open_model(path: Path, threads: int | None = None) -> Any:
-    """Load a model as the estimator that was saved."""
+TABLES = (*CSV, *PARQUET)
+"""The endings of tables, which are no models."""
+
+
+def open_model(path: Path, threads: int | None = None, data: Sequence[Any] = ()) -> Any:
+    """Load a model as the estimator that was saved; `data` are the tables that follow it."""
     import stagewise
 
+    if path.name.lower().endswith(TABLES):
+        model = next((str(name) for name in data if str(name).endswith(".stgw")), "")
+        raise InputError(
+            f"{str(path)!r} is a table, not a Stagewise model; the model comes first"
+            + (f": {shlex.join([model, str(path)])}." if model else ".")
+        )
     if not path.exists():
         raise InputError(f"There is no model {str(path)!r}; train one with: stagewise train.")
     if path.is_dir():

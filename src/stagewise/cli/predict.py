@@ -79,7 +79,7 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
         raise InputError("--overwrite needs --out; leave it out, or name a file or a folder.")
     if args.out is not None and not is_folder(args.out):
         check_writable(Path(args.out), (".csv", *PARQUET))
-    estimator = open_model(args.model, args.threads)
+    estimator = open_model(args.model, args.threads, args.data)
     dataset = open_tables(args.data, text_category_columns(estimator))
     kept, ignored = tuple(args.keep), tuple(args.ignore)
     levels = read_levels(args.quantile)

@@ -17,6 +17,7 @@ from stagewise.cli.models import (
 )
 from stagewise.cli.parameters import parameter_names
 from stagewise.cli.screen import Screen, amount, format_value
+from stagewise.losses.words import loss_words
 
 __all__ = ["add_arguments", "describe", "run", "top_importances"]
 
@@ -61,7 +62,8 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     for name in ("train loss", "validation loss"):
         losses = facts[name.replace(" ", "_")]
         if losses:
-            head[name] = _loss_range(losses, facts["rounds"])
+            words = loss_words(facts["loss"])
+            head[name] = f"{_loss_range(losses, facts['rounds'])} ({words})"
     head["fingerprint"] = facts["fingerprint"]
     head["file size"] = f"{facts['bytes']:,} bytes"
     screen.pairs(str(args.model), head)

@@ -21,10 +21,11 @@ import numpy as np
 from stagewise.cli.columns import Roles
 from stagewise.cli.errors import InputError
 from stagewise.cli.files import check_writable
+from stagewise.cli.hints import columns_of, nearest_first
 from stagewise.cli.methods import METHODS
 from stagewise.cli.models import learning_rate_of, n_categories_of, save_model
 from stagewise.cli.names import add_column_names
-from stagewise.cli.screen import Screen, amount
+from stagewise.cli.screen import Screen, amount, format_value
 from stagewise.cli.task import Guess
 from stagewise.cli.training.choices import choose_categorical, feature_names, make_estimator
 from stagewise.cli.training.cluster import Cluster
@@ -34,6 +35,7 @@ from stagewise.cli.training.rows import HeldOutScores, TrainingRows
 from stagewise.cli.training.table_rows import TableRows
 from stagewise.errors import ColumnWarning
 from stagewise.losses import REGRESSION_LOSSES, Loss
+from stagewise.losses.words import loss_words
 
 __all__ = ["add_arguments", "run"]
 
@@ -301,7 +303,9 @@ def _check_times(args: argparse.Namespace) -> None:
         if named:
             raise InputError(f"--{named[0]} is for --task survival; leave it out.")
         if args.target is None:
-            raise InputError("Name the column to predict with --target.")
+            columns = columns_of(args.data[0])
+            known = f"; the columns are {nearest_first('', columns)}" if columns else ""
+            raise InputError(f"Name the column to predict with --target{known}.")
         return
     if args.target is not None:
         raise InputError("--task survival has --time and --event instead of --target.")
@@ -369,6 +373,7 @@ def _summary(estimator: Any) -> dict[str, Any]:
     facts: dict[str, Any] = {
         **({"rounds": int(estimator.n_iter_)} if hasattr(estimator, "n_iter_") else {}),
         **({"learning_rate": rate} if rate is not None else {}),
+        **{n: v for n, v in estimator.fit_report_.items() if n == "stop_reason"},
         "categories": n_categories_of(estimator),
         "fingerprint": estimator.fingerprint(),
     }
@@ -376,6 +381,7 @@ def _summary(estimator: Any) -> dict[str, Any]:
         facts["leaderboard"] = estimator.leaderboard_.records()
     if getattr(estimator, "eval_metric", None) is not None:
         facts["best_score"] = estimator.best_score_
+    facts["loss"] = model.loss
     for name, losses in (("train_loss", model.train_loss), ("validation_loss", model.valid_loss)):
         if len(losses):
             facts[name] = float(losses[_kept(estimator, len(losses))])
@@ -406,11 +412,18 @@ def _print_summary(
         f"Trained in {result['seconds']:.2f} s",
         {
             **({"rounds": result["rounds"]} if "rounds" in result else {}),
+            **({"stop reason": result["stop_reason"]} if "stop_reason" in result else {}),
             **({"learning rate": result["learning_rate"]} if "learning_rate" in result else {}),
             **({"categories": result["categories"]} if result["categories"] else {}),
             **{
+                name: f"{format_value(result[name.replace(' ', '_')])} "
+                f"({loss_words(result['loss'])})"
+                for name in ("train loss", "validation loss")
+                if name.replace(" ", "_") in result
+            },
+            **{
                 name: result[name.replace(" ", "_")]
-                for name in ("train loss", "validation loss", "resumed after round", "checkpoint")
+                for name in ("resumed after round", "checkpoint")
                 if name.replace(" ", "_") in result
             },
             **{

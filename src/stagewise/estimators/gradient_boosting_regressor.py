@@ -77,24 +77,26 @@ class GradientBoostingRegressor(
         and then the model is fitted to all rows. Of three rounds, two grow best-first trees with
         random thresholds and one grows a symmetric tree, each on 80 % of the rows (MVS). With more
         than 50,000 rows a tenth is held out, a quarter chooses the number of rounds, and trees are
-        plain. With fewer than 50 rows it is 100. "auto" of the parameters below has two meanings:
-        the first for n_estimators="auto", the second for a number of rounds. Every parameter that
-        is set holds for all trees. See docs/defaults.md.
+        plain. With fewer than 50 rows it is 100. Some parameters below have another "auto" with
+        n_estimators="auto" than with a number of rounds. Every parameter that is set holds for all
+        trees. See docs/defaults.md.
     max_leaf_nodes : int, None or "auto", default="auto"
-        The largest number of leaves of a tree. "auto": 31 for best-first trees and 64 for
-        symmetric ones; or 31.
+        The largest number of leaves of a tree. None: no limit. "auto": 31; with
+        n_estimators="auto" 64 for the symmetric trees.
     max_depth : int, None or "auto", default="auto"
-        The largest number of splits between the root and a leaf. "auto": None for best-first trees
-        and 6 for symmetric ones; or None.
+        The largest number of splits between the root and a leaf. None: no limit. "auto": None;
+        with n_estimators="auto" 6 for the symmetric trees.
     min_samples_leaf : float or "auto", default="auto"
         The smallest number of rows in a leaf; with weights, the smallest sum of weights,
         exactly. With 1, one row is enough, if it has a thousandth of the mean weight.
-        "auto": 1; or 20, and in small tables at most a twentieth of the rows (classes: a quarter).
+        "auto": with n_estimators="auto" 1; with a number of rounds 20, but in small tables at most
+        a twentieth of the rows (of a classification, a quarter).
     min_hessian : float, default=0.001
         The smallest sum of hessians in a leaf.
     l1_regularization, l2_regularization : float, default=0.0 and "auto"
         α and λ of the regularised objective. A leaf is -sign(G) max(|G| - α, 0) / (H + λ). λ may
-        be "auto": 3, and 1 with more than two classes; or 1 for regression, 3 for classification.
+        be "auto": with n_estimators="auto" 3, but 1 with more than two classes; with a number of
+        rounds 1 for regression and 3 for classification.
     min_gain : float, default=0.0
         γ. A split must lower the objective by more than this.
     max_step : float or None, default=None
@@ -122,13 +124,13 @@ class GradientBoostingRegressor(
         `sampling` is MVS, "fixed_size" or draws groups, otherwise 1.
     sampling : {"auto", "uniform", "fixed_size", "bootstrap", "goss", "mvs", "group"}, Goss or \
 Mvs, default="auto"
-        How rows are drawn. "auto": "mvs", unless `subsample` or `oob_score` is set; or
-        "uniform". "uniform": each with the same probability. "fixed_size": the fraction of the
-        rows exactly, rounded to a number of rows. "bootstrap": with replacement
-        (a Poisson number of times, with mean `subsample`). "goss": rows with large gradients and
-        a part of the others; see `Goss`. "mvs": with probabilities of minimal variance; see `Mvs`.
-        "group": all rows of a group that is passed to `fit`, or none. `min_samples_leaf` counts a
-        row once, however often it was drawn.
+        How rows are drawn. "auto": with n_estimators="auto" "mvs", unless `subsample` or
+        `oob_score` is set; with a number of rounds "uniform". "uniform": each with the same
+        probability. "fixed_size": the fraction of the rows exactly, rounded to a number of rows.
+        "bootstrap": with replacement (a Poisson number of times, with mean `subsample`). "goss":
+        rows with large gradients and a part of the others; see `Goss`. "mvs": with probabilities of
+        minimal variance; see `Mvs`. "group": all rows of a group that is passed to `fit`, or none.
+        `min_samples_leaf` counts a row once, however often it was drawn.
     oob_score : bool, default=False
         Measure how much each round improves the loss of its out-of-bag rows: `oob_improvement_` and
         `oob_best_iteration_`.

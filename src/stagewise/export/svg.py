@@ -21,6 +21,7 @@ from stagewise.export.node_statistics import ShownStatistics
 from stagewise.export.text import leaves_below
 from stagewise.export.tree_facts import NodeFacts, TreeFacts
 from stagewise.inspection.fitted_model import check_argument
+from stagewise.validation.foreign_calls import suggests_attributes
 from stagewise.validation.rules import Number
 
 __all__ = ["Picture", "export_svg"]
@@ -51,6 +52,7 @@ text { font: 11px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-seri
 """
 
 
+@suggests_attributes
 class Picture(str):
     """The text of an SVG file; a notebook displays it as a picture."""
 

@@ -352,6 +352,13 @@ class FittedModel:
         predicted = predict_scores(self.estimator, score)
         return predicted.reshape(len(score), -1)
 
+    def quantity(self, response: Response) -> str:
+        """Return what `respond` returns, for labels: the score, or the prediction if it is that."""
+        of_classes = self.model.classes is not None or self.model.class_targets is not None
+        if of_classes:
+            return "score" if response == "score" else "probability"
+        return "prediction" if response == "mean" or self.is_affine_regression else "score"
+
     def outputs(self, response: Response) -> tuple[str, ...]:
         """Return the names of the columns of `respond`: classes or targets."""
         model = self.model

@@ -29,6 +29,9 @@ Vector = npt.NDArray[np.float64]
 
 TICKS = 4
 """The approximate number of date and time ticks of an axis."""
+FEW_NAMES, NAMES_PER_INCH, WIDEST_NAME = 12, 8.2, 24
+"""The number of categories up to which names are not upright, the largest number of names of
+an inch, and their largest number of characters."""
 COLOURS = (DOTS, "#e08a1e", "#3a9d5d", "#c23b3b", "#7d5ba6", "#8a6d3b", "#d16ba5", "#4aa3a3")
 
 
@@ -109,21 +112,42 @@ def plot_categories(
     names: Sequence[str],
     labels: tuple[str, str],
     ax: Any,
+    *,
+    title: str = "",
 ) -> Any:
     """Plot a dot for each category and each column of `values`."""
     _, (ax,) = new_axes(1, ax, "plot")
-    place = np.arange(len(categories))
+    place = np.arange(len(categories), dtype=np.float64)
     for k, (column, name) in enumerate(zip(values.T, names, strict=True)):
         shift = 0.12 * (k - (len(names) - 1) / 2)
         ax.plot(place + shift, column, "o", color=COLOURS[k % len(COLOURS)], label=name)
-    turned = (
-        {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if len(categories) > 6 else {}
-    )
-    ax.set_xticks(place, list(categories), **turned)
+    _name_places(ax.xaxis, place, categories)
+    _set_note(ax, title)
     if len(names) > 1:
         ax.legend(frameon=False)
     ax.set(xlabel=labels[0], ylabel=labels[1])
     return ax
+
+
+def _set_note(ax: Any, text: str) -> None:
+    """Write a note above axes."""
+    if text:
+        ax.set_title(text, fontsize=10)
+
+
+def _name_places(axis: Any, places: Vector, names: Sequence[str]) -> None:
+    """Put names at places of an axis: turned if there are some, and not all if there are many."""
+    inches = getattr(axis.axes.bbox, "width" if axis.axis_name == "x" else "height")
+    most = max(2, int(NAMES_PER_INCH * inches / axis.axes.figure.dpi))
+    step = -(-len(names) // most)
+    size = {} if len(names) <= FEW_NAMES else {"fontsize": 7}
+    how: dict[str, Any] = {}
+    if axis.axis_name == "x" and len(names) > FEW_NAMES:
+        how = {"rotation": 90, "ha": "center"}
+    elif axis.axis_name == "x" and len(names) > 6:
+        how = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    short = [name if len(name) <= WIDEST_NAME else f"{name[: WIDEST_NAME - 1]}…" for name in names]
+    axis.set_ticks(places[::step], short[::step], **how, **size)
 
 
 def plot_surface(
@@ -134,6 +158,7 @@ def plot_surface(
     ax: Any,
     *,
     ticks: tuple[Sequence[str] | None, Sequence[str] | None] = (None, None),
+    title: str = "",
 ) -> Any:
     """Plot a function of two features: contours, or a heat map if one is categorical."""
     figure, (ax,) = new_axes(1, ax, "plot")
@@ -144,8 +169,9 @@ def plot_surface(
         filled = ax.pcolormesh(x, y, surface.T, cmap="viridis", shading="nearest")
     for axis, names, places in ((ax.xaxis, ticks[0], x), (ax.yaxis, ticks[1], y)):
         if names is not None:
-            axis.set_ticks(places, list(names))
+            _name_places(axis, places, names)
     figure.colorbar(filled, ax=ax, label=labels[2])
+    _set_note(ax, title)
     ax.set(xlabel=labels[0], ylabel=labels[1])
     return ax
 

@@ -12,13 +12,16 @@ from stagewise.metrics.metric import Metric
 from stagewise.metrics.registry import METRICS, metric_by_name
 from stagewise.metrics.scorers import is_scorer, is_scorer_name, metric_of_scorer
 from stagewise.validation.foreign_metrics import foreign_metric
-from stagewise.validation.messages import short_repr, warn_caller
+from stagewise.validation.messages import refused_word, short_repr, warn_caller
 from stagewise.validation.parameters import nearest_name
 
 __all__ = ["LOSS", "find_metrics", "metric_names"]
 
 LOSS = "loss"
 """The name of the loss, which is measured besides the metrics."""
+
+FORMS = "a scorer of scikit-learn, a function (y, prediction, weight), a Metric, or a list of these"
+"""What `eval_metric` accepts besides names."""
 
 SCORERS: Mapping[str, str] = MappingProxyType(
     {
@@ -64,14 +67,13 @@ def find_metrics(value: Any, task: str, parameter: str = "eval_metric") -> tuple
 
 def _find_metric(value: Any, task: str, parameter: str) -> Metric:
     names = [name for name, metric in METRICS.items() if metric.task == task]
+    words = f"one of {', '.join(map(repr, names))}"
     if isinstance(value, str):
         known = metric_by_name(value)
         if known is not None and known.task == task:
             return known
         raise InvalidParameterError(
-            f"The parameter {parameter!r} must be one of {', '.join(map(repr, names))}, a scorer "
-            "of scikit-learn, a function (y, prediction, weight), a Metric, or a list of these; "
-            f"got {value!r}.{_hint(value, names)}"
+            refused_word(parameter, "", value, f"{words}, {FORMS}", _hint(value, names))
         )
     if is_scorer(value):
         return metric_of_scorer(value)
@@ -81,9 +83,8 @@ def _find_metric(value: Any, task: str, parameter: str) -> Metric:
         _check_arguments(metric, parameter)
     if metric is None or metric.task not in (None, task):
         raise InvalidParameterError(
-            f"The parameter {parameter!r} must be a metric of {task}: one of "
-            f"{', '.join(map(repr, names))}, a function (y, prediction, weight), or a Metric; got "
-            f"{short_repr(value)}."
+            f"The parameter {parameter!r} must be a metric of {task}: {words}, a function "
+            f"(y, prediction, weight), or a Metric; got {short_repr(value)}."
         )
     return metric
 
@@ -98,12 +99,12 @@ def _hint(name: str, names: list[str]) -> str:
     if is_scorer_name(name):
         library, scorer = "scikit-learn", f"sklearn.metrics.get_scorer({name!r})"
     if ours:
-        owner = f" {name} is the name of {library}; here" if library else " Here"
+        owner = f" {name!r} is the name of {library}; here" if library else " Here"
         other = "" if ours in names else f", a metric of {METRICS[ours].task}"
         either = f", or pass {scorer}" if scorer else ""
         return f"{owner} it is {ours!r}{other}{either}."
     if scorer:
-        return f" {name} is a scorer of scikit-learn; pass {scorer}."
+        return f" {name!r} is a scorer of scikit-learn; pass {scorer}."
     if found := SCORERS.get(name.lower()):
         return f" For {name}, pass sklearn.metrics.get_scorer({found!r})."
     return nearest_name(name, names)

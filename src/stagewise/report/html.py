@@ -106,6 +106,11 @@ def write_report(
     ...     page.stat().st_size < 3_000_000
     True
     """
+    if isinstance(X, (str, os.PathLike)):
+        raise InvalidParameterError(
+            f"X is the text {short_repr(X)}: the order is report(X, y, path), and that of "
+            "write_report is (estimator, X, y, path)."
+        )
     if path is not None:
         check_path(path)
     if title is not None and not isinstance(title, str):

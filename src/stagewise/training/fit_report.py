@@ -19,6 +19,7 @@ __all__ = [
     "ONE_VALUE",
     "counts_by_name",
     "fit_report",
+    "limit_reason",
     "log_fit",
     "warn_if_constant",
     "warn_of_one_class",
@@ -100,8 +101,16 @@ def fit_report(
     return Facts(facts, f"Fit of {type(estimator).__name__}")
 
 
+def limit_reason(n_rounds: int) -> str:
+    """Return the reason for the end of a fit whose number of rounds is limited by the rows."""
+    return (
+        f"limit of {n_rounds:,} rounds reached, which n_estimators='auto' sets by the number of "
+        "rows; for more, set n_estimators=1000, early_stopping=True"
+    )
+
+
 def log_fit(estimator: Any, seconds: float) -> None:
-    """Log the end of a fit: the estimator, its rounds, the seconds, and why it ended early."""
+    """Log the end of a fit: the estimator, its rounds, the seconds, and why it ended."""
     report = estimator.fit_report_
     nouns = {"rounds_kept": "rounds", "estimators_fitted": "base estimators"}
     facts = [f"{report[key]} {noun}" for key, noun in nouns.items() if key in report]

@@ -19,6 +19,7 @@ from stagewise.data import TargetScale, TargetScales
 from stagewise.data.bins import learn_codings, rank_values
 from stagewise.losses import Loss
 from stagewise.losses.scores import squeeze_outputs
+from stagewise.losses.words import loss_words
 from stagewise.metrics.choice import LOSS
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
@@ -282,7 +283,7 @@ def make_monitor(
         ),
         time_limit=None if limit is None else TimeLimit(limit, context.began),
         callbacks=stopping.callbacks,
-        display=ProgressDisplay(stopping.verbose),
+        display=ProgressDisplay(stopping.verbose, loss=loss_words(loss.name)),
         loss_scale=scale.loss_unit(loss.degree or 0),
         loss_start=_log_scale(loss, scale),
         history={

@@ -123,6 +123,11 @@ class FitResult:
                 scores[name] = {m: v[kept - 1 - last + len(v)] for m, v in values.items()}
         return scores
 
+    @property
+    def completion(self) -> str:
+        """The reason for the end of a fit that nothing stopped."""
+        return f"all {self.rounds_run:,} rounds"
+
     def report(self) -> dict[str, Any]:
         """Return the facts, by the names of `fit_report_`."""
         missing = {}
@@ -131,7 +136,7 @@ class FitResult:
         return {
             "constant_features": self.constant_features,
             **missing,
-            "stop_reason": self.stop_reason,
+            "stop_reason": self.stop_reason or self.completion,
             "rounds_run": self.rounds_run,
             "method_ended": self.method_ended,
             **({} if self.chosen is None else {"round_choice": asdict(self.chosen)}),
@@ -153,6 +158,11 @@ class ForestResult(FitResult):
 
     grown: GrownTrees | None = None
     used_validation_rows: bool = False
+
+    @property
+    def completion(self) -> str:
+        """The reason for the end of a fit that nothing stopped."""
+        return f"all {self.rounds_run:,} trees"
 
     def report(self) -> dict[str, Any]:
         """Return the facts, by the names of `fit_report_`."""
@@ -183,6 +193,11 @@ class TreeResult(FitResult):
     """The result of a single tree; `pruned` is None if y has one class."""
 
     pruned: PrunedTree | None = None
+
+    @property
+    def completion(self) -> str:
+        """The reason for the end of a fit that nothing stopped."""
+        return "the tree is complete"
 
     def report(self) -> dict[str, Any]:
         """Return the facts, by the names of `fit_report_`."""

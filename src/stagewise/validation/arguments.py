@@ -16,7 +16,7 @@ from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import name_hint, nearest_name
 from stagewise.validation.rules import Rule
 
-__all__ = ["check_argument", "routing_is_enabled", "suggests_arguments", "unknown_argument"]
+__all__ = ["check_argument", "routing_is_enabled", "suggests_arguments", "unknown_arguments"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,6 +44,7 @@ FOREIGN_ARGUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "group": ("query_sizes", "numbers of rows; qid for the query of each row"),
         "group_id": ("qid", ""),
         "groups": ("qid", "the query of each row"),
+        "validation_data": ("eval_set", "eval_set=[(X, y)]"),
         "group_val": ("query_sizes_val", ""),
         "init_score": ("offset", ""),
         "sample_size": ("max_samples", ""),
@@ -88,13 +89,10 @@ def suggests_arguments(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        for name, value in kwargs.items():
-            if name not in known and not (routes and routing_is_enabled()):
-                kind = type(args[0]) if is_method and args else None
-                hint = _callbacks_hint(name, value)
-                if hint:
-                    raise TypeError(f"{function.__name__}() has no argument {name!r}.{hint}")
-                raise unknown_argument(name, function.__name__, known, kind)
+        unknown = {name: value for name, value in kwargs.items() if name not in known}
+        if unknown and not (routes and routing_is_enabled()):
+            kind = type(args[0]) if is_method and args else None
+            raise unknown_arguments(unknown, function.__name__, known, kind)
         if len(args) > len(by_position):
             others = ", ".join(n for n in known if n not in by_position and n not in kwargs)
             given, allowed = len(args) - is_method, len(by_position) - is_method
@@ -123,15 +121,15 @@ def routing_is_enabled() -> bool:
     return bool(get_config().get("enable_metadata_routing"))
 
 
-def unknown_argument(
-    name: str, function_name: str, known: Sequence[str], kind: type | None
+def unknown_arguments(
+    unknown: Mapping[str, Any], function_name: str, known: Sequence[str], kind: type | None
 ) -> TypeError:
-    """Return the error for an unknown argument, which suggests the right one.
+    """Return the error for unknown arguments, which suggests the right ones.
 
     Parameters
     ----------
-    name : str
-        The argument that was passed.
+    unknown : mapping of str
+        The arguments that were passed, with their values; at least one.
     function_name : str
         The function.
     known : sequence of str
@@ -140,9 +138,18 @@ def unknown_argument(
         The class that has the function as a method.
     """
     own = [other for other in known if other != "self"]
-    hint = "" if kind is None or function_name == "fit" else call_hint(name, kind)
-    hint = hint or _hint(name, function_name, own, kind)
-    return TypeError(f"{function_name}() has no argument {name!r}.{hint}")
+    hints = {}
+    for name, value in unknown.items():
+        hint = _callbacks_hint(name, value)
+        if not hint and kind is not None and function_name != "fit":
+            hint = call_hint(name, kind, function_name, value)
+        hints[name] = hint or _hint(name, function_name, own, kind)
+    if len(hints) == 1:
+        ((name, hint),) = hints.items()
+        return TypeError(f"{function_name}() has no argument {name!r}.{hint}")
+    start = f"{function_name}() has no arguments {', '.join(map(repr, hints))}."
+    lines = [f"  {name}:{hint}" for name, hint in hints.items()]
+    return TypeError("\n".join([start, *lines]))
 
 
 def _hint(name: str, function_name: str, known: list[str], kind: type | None) -> str:

@@ -1,25 +1,34 @@
 """Attributes and arguments of `predict` that other libraries have, and what replaces them here.
 
+Results such as `ShapValues` have hints of the same kind for names that users expect of them.
+
 The tables make the errors for such names and the page `docs/coming-from.md`. A replacement is
 written as an expression of `model` and `X`; the tests evaluate all of them.
 """
 
 from __future__ import annotations
 
+import numbers
+from abc import ABCMeta
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = [
     "FOREIGN_ATTRIBUTES",
     "FUNCTIONS",
     "PREDICT_ARGUMENTS",
+    "RESULTS",
     "ForeignCall",
+    "SuggestsClassMethods",
     "attribute_hint",
     "call_hint",
     "function_hint",
+    "suggests_attributes",
 ]
+
+Kind = TypeVar("Kind", bound=type)
 
 
 @dataclass(frozen=True)
@@ -51,9 +60,11 @@ class ForeignCall:
 
     @property
     def remedy(self) -> str:
-        """The replacement, the note and the methods."""
-        methods = "; ".join(f"of {theirs}: {ours}" for theirs, ours in self.methods)
-        return ": ".join(filter(None, [self.ours, self.note, methods]))
+        """The replacement and the note; of an attribute with methods, a line for each method."""
+        if self.methods:
+            every = ((self.theirs, self.ours), *self.methods)
+            return "".join(f"\n  {theirs}: {ours}" for theirs, ours in every)
+        return " " + ": ".join(filter(None, [self.ours, self.note])) + "."
 
 
 _LGB, _XGB, _CAT, _SKL = "LightGBM", "XGBoost", "CatBoost", "scikit-learn"
@@ -66,6 +77,7 @@ _NAMES = "model.feature_names_in_"
 _SCORES = "model.decision_function(X)"
 _FEWER = "model.predict(X, n_rounds=10)"
 _ALL_COLUMNS = "columns are always matched by name, and a missing one is an error"
+_SWARM = "beeswarm() of all rows, waterfall(0) of the first row"
 _INSPECTED = "staged_predict"
 """An attribute of the estimators that have rounds or trees."""
 
@@ -93,6 +105,7 @@ FOREIGN_ATTRIBUTES: Mapping[str, ForeignCall] = MappingProxyType(
                 ("get_booster().trees_to_dataframe()", "stagewise.trees_to_frame(model)"),
             ),
         ),
+        "estimators_": ForeignCall((_SKL,), _TREES, "a list", _INSPECTED),
         "tree_": ForeignCall((_SKL,), f"{_TREES}[0]", needs="get_depth"),
         "plot_tree": ForeignCall(
             (_CAT,), "stagewise.export_svg(model)", needs="feature_importances_"
@@ -233,6 +246,62 @@ FUNCTIONS: Mapping[str, tuple[str, str]] = MappingProxyType(
 """Functions and classes of the modules of other libraries: the libraries, and what is here."""
 
 
+RESULTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "ShapValues": {
+            **dict.fromkeys(("plot", "summary_plot", "bar"), _SWARM),
+            "force_plot": "waterfall(0) of the first row",
+            "dependence_plot": "dependence(0) of the first feature",
+            "shape": "values.shape",
+            "expected_value": "base_values",
+        },
+        "Importance": {
+            "values": "table(), the rows of the table, or to_frame()",
+            "sort_values": "to_frame(), in decreasing order",
+            "to_dict": "table()",
+        },
+        "Thresholds": {
+            "best": "cost(false_positive=1, false_negative=5).best_threshold",
+            "optimal": "cost(false_positive=1, false_negative=5).best_threshold",
+        },
+        "Picture": {
+            "save": 'pathlib.Path("tree.svg").write_text(picture)',
+            "write": 'pathlib.Path("tree.svg").write_text(picture)',
+        },
+    }
+)
+"""Names that users expect of results, and what replaces them, by the class of the result."""
+
+
+CLASS_METHODS = ("load", "load_model")
+"""Methods that users call of a class."""
+
+
+def suggests_attributes(kind: Kind) -> Kind:
+    """Decorate a class of `RESULTS`: the error for an unknown attribute has what replaces it."""
+
+    def __getattr__(self: Any, name: str) -> Any:  # noqa: N807
+        ours = RESULTS[kind.__name__].get(name, "")
+        hint = f" Here it is {ours}." if ours else ""
+        message = f"{kind.__name__!r} object has no attribute {name!r}.{hint}"
+        raise AttributeError(message, name=name, obj=self)
+
+    kind.__getattr__ = __getattr__  # type: ignore[attr-defined]
+    return kind
+
+
+class SuggestsClassMethods(ABCMeta):
+    """The class of classes whose error for a method of other libraries has what replaces it.
+
+    It derives from ABCMeta, so that a user can derive from an estimator and from ABC.
+    """
+
+    def __getattr__(cls, name: str) -> Any:
+        hint = attribute_hint(name, cls) if name in CLASS_METHODS else ""
+        message = f"type object {cls.__name__!r} has no attribute {name!r}{hint and f'.{hint}'}"
+        raise AttributeError(message, name=name, obj=cls)
+
+
 def function_hint(name: str) -> str:
     """Return a sentence about a function or class of another library; empty: there is none."""
     libraries, ours = FUNCTIONS.get(name, ("", ""))
@@ -243,12 +312,37 @@ def attribute_hint(name: str, kind: type) -> str:
     """Return a sentence about an attribute of another library; empty: there is none."""
     if name == "predict_interval" and _has(kind, "predict_set"):
         return " Regressors have predict_interval; of a classifier it is predict_set(X)."
-    return _hint(name, FOREIGN_ATTRIBUTES.get(name), kind)
+    hint = _hint(name, FOREIGN_ATTRIBUTES.get(name), kind)
+    is_plot = name.startswith("plot_") and _has(kind, "feature_importances_")
+    return hint or (function_hint(name) if is_plot else "")
 
 
-def call_hint(name: str, kind: type) -> str:
-    """Return a sentence about an argument of `predict` of another library; empty: none."""
-    return _hint(name, PREDICT_ARGUMENTS.get(name), kind)
+def call_hint(name: str, kind: type, method: str = "predict", value: Any = None) -> str:
+    """Return a sentence about an argument of `predict` of another library; empty: none.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    kind : type
+        The class of the estimator.
+    method : str
+        The method that was called.
+    value : object
+        The value of the argument.
+    """
+    found = PREDICT_ARGUMENTS.get(name)
+    return _hint(name, None if found is None else _called(found, method, value), kind)
+
+
+def _called(entry: ForeignCall, method: str, value: Any) -> ForeignCall:
+    """Return the entry with the method that was called, and with its value as the rounds."""
+    ours, note = entry.ours.replace(".predict(X", f".{method}(X"), entry.note
+    rounds = value[1] if isinstance(value, (tuple, list)) and len(value) == 2 else value
+    if entry.ours == _FEWER and isinstance(rounds, numbers.Integral) and value is not True:
+        few = f", n_rounds={rounds}" if int(rounds) > 0 else ""
+        ours, note = ours.replace(", n_rounds=10", few), ""
+    return replace(entry, ours=ours, note=note)
 
 
 def _hint(name: str, found: ForeignCall | None, kind: type) -> str:
@@ -256,7 +350,8 @@ def _hint(name: str, found: ForeignCall | None, kind: type) -> str:
         return ""
     libraries = found.libraries
     whose = " and ".join(filter(None, [", ".join(libraries[:-1]), libraries[-1]]))
-    return f" {name} is the name of {whose}; here it is {found.remedy}."
+    is_or_has = "its methods are here:" if found.methods else "here it is"
+    return f" {name} is the name of {whose}; {is_or_has}{found.remedy}"
 
 
 def _has(kind: type, attribute: str) -> Any:

@@ -1,26 +1,15 @@
 """The names that other libraries have for parameters, and ours.
 
-The table makes error messages for such names, and the page `docs/coming-from.md`. A message names a
-parameter only if the estimator in hand accepts it as it is written there; otherwise it names an
-estimator that does.
+The table makes error messages for such names (`foreign_hints.py`), the call to paste
+(`translated_call.py`), and the page `docs/coming-from.md`.
 """
 
 from __future__ import annotations
 
-import ast
-import inspect
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-__all__ = [
-    "FIT_ARGUMENTS",
-    "FOREIGN_NAMES",
-    "ForeignName",
-    "foreign_name_hint",
-    "is_true_of",
-    "words_of",
-]
+__all__ = ["FIT_ARGUMENTS", "FOREIGN_NAMES", "LEFT_OUT", "ForeignName"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +27,9 @@ class ForeignName:
         by its name.
     note : str
         A difference in meaning, or a reason.
+    values : tuple of pairs of str
+        Values of theirs in lower case, and the argument here. Empty: it is the default here.
+        Without an equals sign, it is an estimator of this library; {task} is its task.
     needs : tuple of str
         Other parameters that an estimator must have, so that the entry is true of it.
     of : str
@@ -50,6 +42,7 @@ class ForeignName:
     ours: str
     usage: str = ""
     note: str = ""
+    values: tuple[tuple[str, str], ...] = ()
     needs: tuple[str, ...] = ()
     of: str = "GradientBoostingRegressor"
     otherwise: ForeignName | None = None
@@ -74,6 +67,44 @@ _COLUMNS = ForeignName(
 _PRUNED = ForeignName(
     (), "n_iter_no_change", 'pruning="early_stopping", n_iter_no_change=...', needs=("pruning",)
 )
+_DART = 'dropout="dart"'
+_FOREST = "RandomForest{task}"
+_BOOSTINGS = (
+    *(("gbdt", ""), ("gbrt", ""), ("plain", ""), ("dart", _DART), ("goss", 'sampling="goss"')),
+    *(("rf", _FOREST), ("random_forest", _FOREST)),
+)
+_DRAWN_BY_LIGHTGBM = "drawn in every round; LightGBM draws no rows without bagging_freq=1"
+_ONE_SEED = "one seed for all random choices"
+
+
+def _left_out(library: str, names: str, reason: str) -> dict[str, ForeignName]:
+    """Return the entries of parameters that need nothing in their place."""
+    entry = ForeignName((library,), "", note=f"it is left out: {reason}")
+    return dict.fromkeys(names.split(), entry)
+
+
+_SAME_BYTES = "the model is the same with any number of threads"
+_FROM_Y = "the classes are those of y"
+_KINDS = "stagewise.inspection.importance(model, kind) has every kind"
+
+LEFT_OUT: Mapping[str, ForeignName] = {
+    **_left_out(_LGB, "deterministic", _SAME_BYTES),
+    **_left_out(_LGB, "force_col_wise force_row_wise histogram_pool_size", "the core chooses it"),
+    **_left_out(
+        _LGB, "subsample_for_bin bin_construct_sample_cnt", "the rows for the bins are not chosen"
+    ),
+    **_left_out(_LGB, "feature_pre_filter", "no feature is left out before a fit"),
+    **_left_out(_LGB, "use_missing", "missing values are always used"),
+    **_left_out(_XGB, "use_label_encoder", "labels are of any type"),
+    **_left_out(_XGB, "validate_parameters", "every parameter is checked"),
+    **_left_out(_XGB, "feature_types", "types are those of the columns of X"),
+    **_left_out(_CAT, "allow_writing_files train_dir", "a fit writes no files"),
+    **_left_out(_CAT, "classes_count", _FROM_Y),
+    **_left_out(_CAT, "nan_mode", "every split chooses the side of missing values"),
+    "importance_type": ForeignName((_LGB, _XGB), "", note=f"it is left out: {_KINDS}"),
+    "num_class": ForeignName((_LGB, _XGB), "", note=f"it is left out: {_FROM_Y}"),
+}
+"""Parameters that need nothing in their place, with the reason."""
 
 FOREIGN_NAMES: Mapping[str, ForeignName] = {
     # size of the model
@@ -87,7 +118,11 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
     "shrinkage_rate": ForeignName((_LGB,), "learning_rate"),
     "num_leaves": ForeignName((_LGB,), "max_leaf_nodes"),
     "max_leaves": ForeignName((_XGB, _CAT), "max_leaf_nodes"),
-    "depth": ForeignName((_CAT,), "max_depth"),
+    "depth": ForeignName(
+        (_CAT,),
+        "max_depth",
+        note='with grow_policy="symmetric", max_leaf_nodes=2**depth it has the trees of CatBoost',
+    ),
     "min_child_samples": ForeignName((_LGB,), "min_samples_leaf"),
     "min_data_in_leaf": ForeignName((_LGB, _CAT), "min_samples_leaf"),
     "min_child_weight": ForeignName((_XGB, _LGB), "min_hessian"),
@@ -125,13 +160,15 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
         needs=("split",),
     ),
     # sampling
-    "bagging_fraction": ForeignName((_LGB,), "subsample"),
-    "sub_row": ForeignName((_LGB,), "subsample"),
+    "bagging_fraction": ForeignName((_LGB,), "subsample", note=_DRAWN_BY_LIGHTGBM),
+    "sub_row": ForeignName((_LGB,), "subsample", note=_DRAWN_BY_LIGHTGBM),
     "bagging_freq": ForeignName((_LGB,), "subsample", note="rows are drawn anew in every round"),
     "subsample_freq": ForeignName((_LGB,), "subsample", note="rows are drawn anew in every round"),
     "bootstrap_type": ForeignName((_CAT,), "sampling"),
     "sampling_method": ForeignName((_XGB,), "sampling"),
-    "data_sample_strategy": ForeignName((_LGB,), "sampling", 'sampling="goss"'),
+    "data_sample_strategy": ForeignName(
+        (_LGB,), "sampling", 'sampling="goss"', values=(("bagging", ""),)
+    ),
     "top_rate": ForeignName((_LGB,), "sampling", "sampling=Goss(top=...)"),
     "other_rate": ForeignName((_LGB,), "sampling", "sampling=Goss(other=...)"),
     "mvs_reg": ForeignName((_CAT,), "sampling", "sampling=Mvs(regularization=...), subsample=0.8"),
@@ -164,11 +201,20 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
     ),
     "max_samples": ForeignName((_SKL,), "subsample", note="forests and bagging have max_samples"),
     # dropout
-    "booster": ForeignName((_XGB,), "dropout", 'dropout="dart"'),
-    "boosting_type": ForeignName(
-        (_LGB,), "dropout", 'dropout="dart"', "the boosting_type of CatBoost does not exist here"
+    "booster": ForeignName(
+        (_XGB,),
+        "dropout",
+        _DART,
+        values=(("gbtree", ""), ("dart", _DART), ("gblinear", "StagewiseLinearRegressor")),
     ),
-    "boosting": ForeignName((_LGB,), "dropout", 'dropout="dart"'),
+    "boosting_type": ForeignName(
+        (_LGB,),
+        "dropout",
+        _DART,
+        "the boosting_type of CatBoost does not exist here",
+        values=_BOOSTINGS,
+    ),
+    "boosting": ForeignName((_LGB,), "dropout", _DART, values=_BOOSTINGS),
     "rate_drop": ForeignName((_XGB,), "dropout", "dropout=Dart(rate=...)"),
     "drop_rate": ForeignName((_LGB,), "dropout", "dropout=Dart(rate=...)"),
     "skip_drop": ForeignName((_XGB, _LGB), "dropout", "dropout=Dart(skip=...)"),
@@ -190,7 +236,9 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
     "huber_slope": ForeignName(
         (_XGB,), "loss", "loss=stagewise.losses.PseudoHuber(delta=...)", needs=("quantile",)
     ),
-    "multi_strategy": ForeignName((_XGB,), "leaves", 'leaves="vector"'),
+    "multi_strategy": ForeignName(
+        (_XGB,), "leaves", 'leaves="vector"', values=(("one_output_per_tree", ""),)
+    ),
     "scale_pos_weight": ForeignName(
         (_XGB, _LGB, _CAT), "class_weight", "class_weight={0: 1, 1: ...}", of=_CLASSIFIER
     ),
@@ -204,7 +252,9 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
     # splits and features
     "max_bin": ForeignName((_XGB, _LGB), "max_bins"),
     "border_count": ForeignName((_CAT,), "max_bins"),
-    "tree_method": ForeignName((_XGB,), "split"),
+    "tree_method": ForeignName(
+        (_XGB,), "split", values=(("auto", ""), ("hist", ""), ("approx", ""))
+    ),
     "tree_learner": ForeignName((_LGB,), "n_jobs", note="training runs on one machine"),
     "monotone_constraints": ForeignName((_XGB, _LGB, _CAT), "monotonic_cst"),
     "interaction_constraints": ForeignName((_XGB, _LGB), "interaction_cst"),
@@ -219,6 +269,14 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
     ),
     "max_cat_to_onehot": ForeignName((_XGB, _LGB), "category_encoding", 'category_encoding="sets"'),
     "one_hot_max_size": ForeignName((_CAT,), "category_encoding", 'category_encoding="sets"'),
+    "cat_smooth": ForeignName(
+        (_LGB,),
+        "category_encoding",
+        note="sets are regularised by l2_regularization, target encodings by the data",
+    ),
+    "cat_l2": ForeignName(
+        (_LGB,), "l2_regularization", note="one λ for splits of numbers and of categories"
+    ),
     "max_ctr_complexity": ForeignName((_CAT,), "category_encoding", 'category_encoding="target"'),
     # stopping and running
     "early_stopping_rounds": ForeignName(
@@ -257,6 +315,9 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
     ),
     "eval_X": ForeignName((_LGB,), "X_val", note="an argument of fit, beside y_val"),
     "metric": ForeignName((_LGB,), "eval_metric"),
+    "scoring": ForeignName(
+        (_SKL,), "eval_metric", note='measured in every round; scoring="loss" is the default'
+    ),
     "custom_metric": ForeignName((_CAT,), "eval_metric", note="a list; the first one decides"),
     "first_metric_only": ForeignName(
         (_LGB,), "eval_metric", note="the first one of a list always decides"
@@ -269,6 +330,11 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
     ),
     "seed": ForeignName((_XGB, _LGB), "random_state"),
     "random_seed": ForeignName((_CAT,), "random_state"),
+    "bagging_seed": ForeignName((_LGB,), "random_state", note=_ONE_SEED),
+    "feature_fraction_seed": ForeignName((_LGB,), "random_state", note=_ONE_SEED),
+    "data_random_seed": ForeignName((_LGB,), "random_state", note=_ONE_SEED),
+    "drop_seed": ForeignName((_LGB,), "random_state", note=_ONE_SEED),
+    "extra_seed": ForeignName((_LGB,), "random_state", note=_ONE_SEED),
     "nthread": ForeignName((_XGB,), "n_jobs"),
     "num_threads": ForeignName((_LGB,), "n_jobs"),
     "thread_count": ForeignName((_CAT,), "n_jobs"),
@@ -298,105 +364,6 @@ FOREIGN_NAMES: Mapping[str, ForeignName] = {
     "positive": ForeignName(
         (_SKL,), "", note="coefficients have no constraints", needs=("fit_intercept",)
     ),
+    **LEFT_OUT,
 }
 """Parameters of other libraries that have another name here, or none."""
-
-
-def foreign_name_hint(
-    name: str, kind: type, known: Collection[str], rules: Mapping[str, Any]
-) -> str:
-    """Return a sentence about the parameter of another library; empty: it is not in the table.
-
-    Parameters
-    ----------
-    name : str
-        The name that was passed.
-    kind : type
-        The class of the estimator, or of the option.
-    known : collection of str
-        Its parameters.
-    rules : mapping
-        Their rules. A rule that allows options has `kinds`, their classes, and perhaps
-        `unsupported`, the parameters of options that it refuses.
-    """
-    found = FOREIGN_NAMES.get(name)
-    if found is None or name in known:
-        return ""
-    libraries = found.libraries
-    whose = " and ".join(filter(None, [", ".join(libraries[:-1]), libraries[-1]]))
-    start = f" {name} is the name of {whose};"
-    own = _parameter_of_option(found, kind)
-    if own:
-        return f"{start} here it is {own}."
-    entry: ForeignName | None = found
-    while entry is not None:
-        if is_true_of(entry, kind, known, rules):
-            words = words_of(rules.get(entry.ours)) if not (entry.usage or entry.note) else ""
-            here = f"it is {entry.remedy}" if entry.ours else entry.note
-            return _sentence(f"{start} here {here}{words}")
-        entry = entry.otherwise
-    if not found.ours:
-        return f"{start} no estimator of this library has such a parameter."
-    return _sentence(
-        f"{start} {kind.__name__} has no such parameter, but {found.of} has {found.remedy}"
-    )
-
-
-def _sentence(text: str) -> str:
-    """Return a text with a full stop, unless it ends with an ellipsis."""
-    return text if text.endswith("...") else f"{text}."
-
-
-def words_of(rule: Any) -> str:
-    """Return the words that a rule allows, after a colon; empty: it allows other values."""
-    words = [*getattr(rule, "choices", ()), *getattr(rule, "words", ())]
-    words = [f'"{word}"' for word in (*words, *getattr(rule, "options", ())) if word is not None]
-    return f": {', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else ""
-
-
-def _arguments(usage: str) -> dict[str, ast.expr]:
-    """Return the arguments of a usage, by name."""
-    call = ast.parse(f"f({usage})", mode="eval").body
-    assert isinstance(call, ast.Call)
-    return {argument.arg: argument.value for argument in call.keywords if argument.arg}
-
-
-def _parameter_of_option(entry: ForeignName, kind: type) -> str:
-    """Return the parameter of an option class that a usage sets; empty: none."""
-    for value in _arguments(entry.usage).values():
-        if isinstance(value, ast.Call) and ast.unparse(value.func) == kind.__name__:
-            return str(value.keywords[-1].arg)
-    return ""
-
-
-def is_true_of(
-    entry: ForeignName, kind: type, known: Collection[str], rules: Mapping[str, Any]
-) -> bool:
-    """Return whether an estimator accepts what an entry of the table names."""
-    if not set(entry.needs) <= set(known):
-        return False
-    if entry.ours in FIT_ARGUMENTS:
-        return entry.ours in inspect.signature(getattr(kind, "fit", kind)).parameters
-    if entry.ours and entry.ours not in known:
-        return False
-    return all(
-        name in known and _accepts(rules.get(name), value)
-        for name, value in _arguments(entry.usage).items()
-    )
-
-
-def _accepts(rule: Any, value: ast.expr) -> bool:
-    """Return whether a rule accepts a value of a usage; None: there is no rule."""
-    if rule is None or (isinstance(value, ast.Constant) and value.value is Ellipsis):
-        return True
-    if isinstance(value, ast.Call):
-        option = ast.unparse(value.func)
-        refused = getattr(rule, "unsupported", ())
-        return option in [kind.__name__ for kind in getattr(rule, "kinds", ())] and not any(
-            argument.arg in refused for argument in value.keywords
-        )
-    try:
-        rule(ast.literal_eval(value))
-    except ValueError:
-        return False
-    return True

@@ -22,6 +22,7 @@ __all__ = [
     "collect_warnings",
     "column_label",
     "merge_warnings",
+    "refused_word",
     "short_repr",
     "warn_caller",
     "warnings_are_collected",
@@ -47,6 +48,25 @@ def short_repr(value: object) -> str:
     if isinstance(value, np.random.RandomState):
         return "RandomState"  # its repr is an address in memory
     return " ".join(reprlib.repr(value).split())
+
+
+def refused_word(parameter: str, owner: str, value: object, allowed: str, hint: str) -> str:
+    """Return the message for a word that a parameter does not have; the remedy comes first.
+
+    Parameters
+    ----------
+    parameter, owner : str
+        The parameter and its estimator; an empty owner is not named.
+    value : object
+        What was passed.
+    allowed : str
+        The values that are allowed.
+    hint : str
+        A sentence with the word that was meant, after a space; empty: there is none.
+    """
+    start = f"{parameter}={short_repr(value)}:{hint} " if hint else ""
+    whose = f" of {owner}" if owner else ""
+    return f"{start}The parameter {parameter!r}{whose} must be {allowed}; got {short_repr(value)}."
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:

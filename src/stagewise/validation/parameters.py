@@ -10,38 +10,41 @@ import difflib
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from stagewise.errors import InvalidParameterError
 from stagewise.validation import rules
 from stagewise.validation.foreign_callbacks import callbacks
+from stagewise.validation.foreign_hints import foreign_name_hint, foreign_value_hint
 from stagewise.validation.foreign_losses import foreign_loss_hint, objective_hint
-from stagewise.validation.foreign_names import foreign_name_hint
-from stagewise.validation.messages import short_repr, warn_caller
+from stagewise.validation.foreign_trees import OBJECTIVES
+from stagewise.validation.messages import refused_word, short_repr
 from stagewise.validation.rules import Number, OneOf, Rule, flag
-from stagewise.validation.translated_call import OBJECTIVES, translated_call
+from stagewise.validation.translated_call import changes_defaults, translated_call
+from stagewise.validation.uses import check_rows, check_uses
 
 __all__ = [
-    "LEAVE_ROWS_OUT",
     "RULES",
-    "Use",
     "all_parameters",
     "check_parameter",
     "check_parameters",
     "default_parameters",
-    "loss_hint",
+    "hint_with_value",
     "name_hint",
     "nearest_name",
     "nested_hint",
     "option_classes",
+    "refused_loss",
     "suggests_names",
     "unknown_parameters",
 ]
 
 SIMILAR = 0.65
 """The least similarity of a name that is suggested: max_dept and max_depth have 0.94."""
+
+NO_LIMIT = ((-1, "LightGBM", "None"), (0, "LightGBM and XGBoost", "None"))
+"""Numbers that mean no limit in other libraries."""
 
 _share = Number(0.0, 1.0, open_low=True)
 _inner_share = Number(0.0, 1.0, open_low=True, open_high=True)
@@ -61,8 +64,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "z_max": Number(0.0, open_low=True),
         "learning_rate": Number(0.0, open_low=True),
         "n_estimators": Number(1, 10_000_000, whole=True),
-        "max_leaf_nodes": Number(2, _size, whole=True, or_none=True),
-        "max_depth": Number(1, _size, whole=True, or_none=True),
+        "max_leaf_nodes": Number(2, _size, whole=True, or_none=True, foreign=NO_LIMIT),
+        "max_depth": Number(1, _size, whole=True, or_none=True, foreign=NO_LIMIT),
         "min_samples_leaf": rules.least_rows,
         "min_samples_split": rules.least_split,
         "min_weight_fraction_leaf": Number(0.0, 0.5),
@@ -70,7 +73,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "l1_regularization": Number(0.0),
         "l2_regularization": Number(0.0),
         "min_gain": Number(0.0),
-        "max_step": Number(0.0, open_low=True, or_none=True),
+        "max_step": Number(0.0, open_low=True, or_none=True, foreign=NO_LIMIT[1:]),
         "grow_policy": OneOf(
             ("best_first", "depth_wise", "symmetric"),
             (
@@ -91,7 +94,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "early_stopping": rules.stopping,
         "cv": rules.folds,
         "validation_fraction": _inner_share,
-        "n_iter_no_change": Number(1, _size, whole=True),
+        "n_iter_no_change": Number(
+            1, _size, whole=True, foreign=((0, "LightGBM and XGBoost", "early_stopping=False"),)
+        ),
         "tol": Number(0.0),
         "eval_metric": rules.metric,
         "time_limit": Number(0.0, open_low=True, or_none=True),
@@ -102,113 +107,6 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "quantile": rules.quantiles,
     }
 )
-
-
-@dataclass(frozen=True)
-class Use:
-    """Parameters that have an effect only for some values of another parameter.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The parameters.
-    of : str
-        The other parameter.
-    matters : callable
-        Returns whether they have an effect with its value.
-    remedy : str
-        The remedy in the message.
-    warns : bool
-        Whether a parameter without an effect is a warning rather than an error.
-    """
-
-    names: tuple[str, ...]
-    of: str
-    matters: Callable[[Any], bool]
-    remedy: str
-    warns: bool = False
-
-
-USES = (
-    Use(
-        ("max_bins",),
-        "split",
-        lambda s: getattr(s, "method", s) in ("histogram", "auto"),
-        "set split='histogram'",
-    ),
-    Use(
-        ("alpha_enter", "alpha_remove"),
-        "criterion",
-        lambda criterion: criterion == "p_value",
-        "set criterion='p_value'",
-    ),
-    # scikit-learn's checks set cv of any estimator that has it.
-    Use(("cv",), "criterion", lambda c: c == "cv", "set criterion='cv'", warns=True),
-    Use(("alpha_enter",), "direction", lambda d: d != "backward", "set alpha_remove"),
-    Use(("alpha_remove",), "direction", lambda d: d != "forward", "set alpha_enter"),
-    Use(
-        ("validation_fraction",),
-        "early_stopping",
-        lambda stopping: stopping is True,
-        "set early_stopping=True",
-    ),
-    Use(("learning_rate",), "step_size", lambda size: size is None, "set step_size instead"),
-)
-
-
-def _check_uses(estimator: Any, params: Mapping[str, Any]) -> None:
-    """Raise InvalidParameterError, or warn, if a parameter was set that has no effect."""
-    defaults, estimator_name = default_parameters(type(estimator)), type(estimator).__name__
-    for use in (*USES, *getattr(estimator, "_uses", ())):
-        if use.of not in params or use.matters(params[use.of]):
-            continue
-        for name in use.names:
-            default = defaults[name] if name in params else None
-            if name in params and params[name] != default:
-                message = (
-                    f"The parameter {name!r} of {estimator_name} has no effect with "
-                    f"{use.of}={getattr(estimator, use.of)!r}; {use.remedy}, or leave {name!r} at "
-                    f"{default!r}. Got {short_repr(params[name])}."
-                )
-                if not use.warns:
-                    raise InvalidParameterError(message)
-                warn_caller(message)
-
-
-LEAVE_ROWS_OUT = ("mvs", "group", "fixed_size")
-"""The samplings that need a fraction below 1."""
-
-
-def _check_rows(params: Mapping[str, Any], estimator_name: str) -> None:
-    """Raise InvalidParameterError if sampling and out-of-bag estimates cannot be combined."""
-    sampling = params.get("sampling", "uniform")
-    kind = sampling if isinstance(sampling, str) else type(sampling).__name__.lower()
-    kind = "uniform" if kind == "auto" else kind
-    name = "max_samples" if "max_samples" in params else "subsample"
-    share = params.get(name, 1.0)
-    if name == "max_samples" and type(share) is int:
-        share = 0.5  # a number of rows, which the fit compares with theirs
-    if share == "auto":  # below 1 where it must be
-        share = 0.5 if kind in LEAVE_ROWS_OUT else 1.0
-    if kind in LEAVE_ROWS_OUT and share >= 1:
-        raise InvalidParameterError(
-            f"The parameter {name!r} of {estimator_name} must be below 1 with sampling={kind!r}, "
-            f"so that rows are left out; got {share:g}."
-        )
-    if params.get("oob_score") is not True and not callable(params.get("oob_score")):
-        return
-    if kind == "uniform" and share >= 1 and not params.get("bootstrap"):
-        other = ", or bootstrap=True" if "bootstrap" in params else ""
-        raise InvalidParameterError(
-            f"oob_score=True needs out-of-bag rows: set {name} below 1{other}."
-        )
-    if kind in ("goss", "mvs"):
-        raise InvalidParameterError(
-            f"oob_score=True needs rows that were left out at random, but sampling={kind!r} "
-            "leaves out rows with small gradients, whose loss does not represent that of other "
-            "rows. Set oob_score=False, or sampling='uniform', 'fixed_size', 'bootstrap' or "
-            "'group'."
-        )
 
 
 def default_parameters(kind: type) -> dict[str, Any]:
@@ -253,8 +151,8 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
     for name in {**RULES, **getattr(estimator, "_rules", {})}:
         if name in checked:  # not every estimator has every parameter
             checked[name] = check_parameter(estimator, name)
-    _check_uses(estimator, checked)
-    _check_rows(checked, type(estimator).__name__)
+    check_uses(estimator, checked, default_parameters(type(estimator)))
+    check_rows(checked, type(estimator).__name__)
     return dict(checked)
 
 
@@ -290,10 +188,14 @@ def nearest_name(name: str, names: Iterable[str], module: str = "") -> str:
     return f" Did you mean {f'{module}.'.lstrip('.') + close[0]!r}?" if close else ""
 
 
-def loss_hint(loss: Any, names: Iterable[str]) -> str:
-    """Return a sentence with our name of a loss, of another library or similar; empty: none."""
+def refused_loss(loss: Any, owner: str, names: Iterable[str], forms: str) -> str:
+    """Return the message for an unknown loss, with ours: of another library, or similar.
+
+    `forms` are words about what else `owner`, the estimator, accepts.
+    """
     known = list(names)
-    return foreign_loss_hint(loss, known) or nearest_name(str(loss), known)
+    hint = foreign_loss_hint(loss, known) or nearest_name(str(loss), known)
+    return refused_word("loss", owner, loss, f"one of {', '.join(map(repr, known))}, {forms}", hint)
 
 
 def name_hint(name: str, kind: type, names: Iterable[str]) -> str:
@@ -395,24 +297,33 @@ def unknown_parameters(
         As of `name_hint`.
     """
     known = list(names)
+    call = translated_call(kind, passed, known, {**RULES, **getattr(kind, "_rules", {})})
     if len(unknown) == 1:
-        return (
+        lines = [call] if call and changes_defaults(passed, known) else []
+        first = (
             f"{kind.__name__} has no parameter {unknown[0]!r}."
-            f"{_hint_with_value(unknown[0], passed, kind, known)}"
+            f"{hint_with_value(unknown[0], passed, kind, known)}"
         )
-    hints = {name: _hint_with_value(name, passed, kind, known).strip() for name in unknown}
+        return "\n".join([first, *lines])
+    hints = {name: hint_with_value(name, passed, kind, known).strip() for name in unknown}
     lines = [
         f"  {hint if name in hint else f'{name}: {hint}'}" for name, hint in hints.items() if hint
     ]
-    call = translated_call(kind, passed, known, {**RULES, **getattr(kind, "_rules", {})})
     start = f"{kind.__name__} has no parameters {', '.join(map(repr, unknown))}."
     return "\n".join([start, *lines, *([call] if call else [])])
 
 
-def _hint_with_value(name: str, passed: Mapping[str, Any], kind: type, known: list[str]) -> str:
-    """Return the hint for a name, and for an objective that for its value."""
-    value = objective_hint(passed.get(name), kind) if name in OBJECTIVES else ""
-    return name_hint(name, kind, known) + value
+def hint_with_value(name: str, passed: Mapping[str, Any], kind: type, names: Iterable[str]) -> str:
+    """Return the hint for a parameter with its value.
+
+    `passed` are the parameters with their values; the others are as of `name_hint`.
+    """
+    known, value = list(names), passed.get(name)
+    if name in OBJECTIVES:
+        return name_hint(name, kind, known) + objective_hint(value, kind)
+    rules_of_kind = {**RULES, **getattr(kind, "_rules", {})}
+    of_value = foreign_value_hint(name, value, kind, known, rules_of_kind)
+    return of_value or name_hint(name, kind, known)
 
 
 def suggests_names(init: Callable[..., None]) -> Callable[..., None]:

@@ -47,7 +47,10 @@ MOST_FOLDS = 20
 
 @dataclass(frozen=True)
 class Number:
-    """A number in an interval, or None with `or_none`."""
+    """A number in an interval, or None with `or_none`.
+
+    `foreign` has numbers of other libraries, the libraries, and what they are here.
+    """
 
     low: float
     high: float = math.inf
@@ -55,13 +58,14 @@ class Number:
     open_low: bool = False
     open_high: bool = False
     or_none: bool = False
+    foreign: tuple[tuple[float, str, str], ...] = ()
 
     def __call__(self, value: Any) -> Any:
         """Return the number, or raise ValueError with the allowed values."""
         if value is None and self.or_none:
             return None
         if not self._fits(value):
-            raise ValueError(self._allowed())
+            raise ValueError(self._allowed() + self._theirs(value))
         return int(value) if self.whole else float(value)
 
     def _fits(self, value: Any) -> bool:
@@ -75,6 +79,13 @@ class Number:
             return False
         above = number > self.low if self.open_low else number >= self.low
         return above and (number < self.high if self.open_high else number <= self.high)
+
+    def _theirs(self, value: Any) -> str:
+        """Return what a number of another library is here, in brackets; empty: it is none."""
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            return ""
+        found = [(whose, ours) for number, whose, ours in self.foreign if value == number]
+        return "".join(f" ({value} of {whose} is {ours} here)" for whose, ours in found)
 
     def _allowed(self) -> str:
         kind = "a whole number" if self.whole else "a number"

@@ -12,14 +12,13 @@ from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from stagewise.validation.foreign_hints import argument_of_value, is_true_of
 from stagewise.validation.foreign_losses import LOSS_PARAMETERS, default_loss, loss_of_task, task_of
 from stagewise.validation.foreign_metrics import foreign_metric
-from stagewise.validation.foreign_names import FOREIGN_NAMES, ForeignName, is_true_of
+from stagewise.validation.foreign_names import FOREIGN_NAMES, LEFT_OUT, ForeignName
+from stagewise.validation.foreign_trees import OBJECTIVES, notes_about_defaults, tree_shape
 
-__all__ = ["OBJECTIVES", "translated_call"]
-
-OBJECTIVES = ("objective", "loss_function")
-"""The names that other libraries have for the parameter `loss`."""
+__all__ = ["changes_defaults", "translated_call"]
 
 LONGEST_VALUE = 80
 """The largest number of characters of a value in a call; longer ones are shown as an ellipsis."""
@@ -55,19 +54,13 @@ def _drop(value: Any) -> Any:
     raise _DefaultError
 
 
-def _word(words: str) -> Callable[[Any], Any]:
-    """Return a conversion of words; "theirs:ours", and "theirs:" for the default here."""
-    table = dict(pair.split(":") for pair in words.split())
+def _same(value: Any) -> Any:
+    return value
 
-    def convert(value: Any) -> str:
-        known = table.get(str(value).replace(":", "-"))
-        if known is None:
-            raise _UntranslatedError
-        if not known:
-            raise _DefaultError
-        return known
 
-    return convert
+def _policy(value: Any) -> Any:
+    """Return our name of a policy of growth."""
+    return GROW_POLICIES.get(str(value).lower(), value)
 
 
 def _lines(value: Any) -> Any:
@@ -82,7 +75,10 @@ def _metrics(value: Any) -> Any:
     return (foreign_metric(value)[1] or value) if isinstance(value, str) else value
 
 
-_DROPOUT = _word("gbdt: gbrt: gbtree: Plain: dart:dart")
+GROW_POLICIES: Mapping[str, str] = MappingProxyType(
+    {"lossguide": "best_first", "depthwise": "depth_wise", "symmetrictree": "symmetric"}
+)
+"""Values of `grow_policy` of XGBoost and CatBoost in lower case."""
 
 CONVERSIONS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
     {
@@ -92,10 +88,9 @@ CONVERSIONS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
         **dict.fromkeys(("bagging_freq", "subsample_freq"), _drop),
         **dict.fromkeys(("use_best_model", "enable_categorical", "first_metric_only"), _drop),
         **dict.fromkeys(("device", "task_type", "tree_learner", "copy_X"), _drop),
-        "alpha": lambda value: value,
+        **dict.fromkeys(("alpha", "depth", "bagging_fraction", "sub_row"), _same),
+        **dict.fromkeys(LEFT_OUT, _drop),
         "metric": _metrics,
-        **dict.fromkeys(("booster", "boosting_type", "boosting"), _DROPOUT),
-        "tree_method": _word("auto: hist: approx: exact:exact"),
         "max_leaves": lambda value: _unless(value, 0),
         "verbosity": lambda value: int(value > 1),
         "silent": lambda value: int(not value),
@@ -106,7 +101,12 @@ CONVERSIONS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
 
 
 SAME_NAMES: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
-    {"max_depth": _no_limit, "verbose": _lines, "eval_metric": _metrics}
+    {
+        "max_depth": _no_limit,
+        "verbose": _lines,
+        "eval_metric": _metrics,
+        "grow_policy": _policy,
+    }
 )
 """Values here, of parameters that other libraries have under the same name."""
 
@@ -114,7 +114,7 @@ SAME_NAMES: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
 def translated_call(
     kind: type, passed: Mapping[str, Any], known: Collection[str], rules: Mapping[str, Any]
 ) -> str:
-    """Return a sentence with the call to paste; empty: nothing can be translated.
+    """Return lines with the call to paste; empty: nothing can be translated.
 
     Parameters
     ----------
@@ -155,6 +155,7 @@ def translated_call(
         else:
             arguments[ours] = text
     arguments |= own_loss
+    arguments |= tree_shape(passed, known, arguments)
     if not arguments:
         return ""
     listed = ", ".join(f"{name}={text}" for name, text in arguments.items())
@@ -162,7 +163,16 @@ def translated_call(
     names = sorted({option for option, _ in options.values()})
     imports = f"from stagewise import {', '.join(names)}\n" if names else ""
     imports = f"import stagewise\n{imports}" if "stagewise." in listed else imports
-    return f"{imports}The call here{rest}: {kind.__name__}({listed})"
+    notes = "".join(f"{note}\n" for note in notes_about_defaults(passed, known, arguments))
+    return f"{notes}{imports}The call here{rest}: {kind.__name__}({listed})"
+
+
+def changes_defaults(
+    passed: Mapping[str, Any], known: Collection[str], depth: str = "max_depth"
+) -> bool:
+    """Return whether defaults of another library give a call another meaning."""
+    given = {depth: ""} if {"depth", depth} & set(passed) else {}
+    return bool(tree_shape(passed, known, given) or notes_about_defaults(passed, known, given))
 
 
 def _without_loss_parameters(
@@ -206,6 +216,9 @@ def _translated(
     entry: ForeignName | None = FOREIGN_NAMES.get(name)
     while entry is not None and not is_true_of(entry, kind, known, rules):
         entry = entry.otherwise
+    ours = None if entry is None else argument_of_value(entry, value, kind, known, rules)
+    if ours is not None:
+        return _argument(_unless(ours, ""))
     if name in OBJECTIVES:
         value = _our_loss(value, kind)
     elif name in CONVERSIONS:
@@ -221,9 +234,17 @@ def _translated(
     argument = usage.keywords[0].value
     if isinstance(argument, ast.Call) and len(argument.keywords) == 1:
         inner = argument.keywords[0]
-        ours = (ast.unparse(argument.func), str(inner.arg))
-        return entry.ours, ours, _filled(inner.value, value)
+        option = (ast.unparse(argument.func), str(inner.arg))
+        return entry.ours, option, _filled(inner.value, value)
     return entry.ours, ("", ""), _filled(argument, value)
+
+
+def _argument(text: str) -> tuple[str, tuple[str, str], str]:
+    """Return the parts of an argument of the table of values, which may name an estimator."""
+    ours, sign, value = text.partition("=")
+    if not sign:
+        raise _UntranslatedError
+    return ours, ("", ""), repr(ast.literal_eval(value))
 
 
 def _with_condition(

@@ -26,8 +26,9 @@ from stagewise.training.describe import other_parameters
 from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.specs import BoostingSpec, FitContext, HoldOutSpec
 from stagewise.validation.arguments import suggests_arguments
-from stagewise.validation.parameters import RULES, Use, all_parameters, default_parameters
+from stagewise.validation.parameters import RULES, all_parameters, default_parameters
 from stagewise.validation.rules import Number, OrAuto, Rule
+from stagewise.validation.uses import Use
 
 __all__ = ["BaseAuto"]
 

@@ -189,6 +189,11 @@ class SearchResult(FitResult):
     losses: HeldOutLosses | None = None
     factor: float = 1.0
 
+    @property
+    def completion(self) -> str:
+        """The reason for the end of a search that nothing stopped."""
+        return "all candidates were tried"
+
 
 def search(spec: AutoSpec, loss: Loss, data: TrainingData, context: FitContext) -> SearchResult:
     """Fit an automatic model."""

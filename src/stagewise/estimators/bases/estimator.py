@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.base import BaseEstimator
 
 from stagewise.display import Summary
-from stagewise.validation.foreign_calls import attribute_hint
+from stagewise.losses.words import loss_words
+from stagewise.validation.foreign_calls import SuggestsClassMethods, attribute_hint
 from stagewise.validation.messages import short_repr
-from stagewise.validation.parameters import name_hint, nested_hint, unknown_parameters
+from stagewise.validation.parameters import hint_with_value, nested_hint, unknown_parameters
 
 __all__ = ["FACTS_OF_A_FIT", "LibraryEstimator"]
 
@@ -34,7 +35,7 @@ LEFT_OUT = (
 )
 
 
-class LibraryEstimator(BaseEstimator):
+class LibraryEstimator(BaseEstimator, metaclass=SuggestsClassMethods):
     """Base class of all estimators."""
 
     def _html_repr(self) -> str:
@@ -56,7 +57,8 @@ class LibraryEstimator(BaseEstimator):
             losses = getattr(self, name, None)
             if losses is not None and len(losses):
                 at = min(getattr(self, "n_iter_", len(losses)), len(losses)) - 1
-                facts[name.strip("_").replace("_", " ")] = float(losses[at])
+                words = f" ({loss_words(self.model_.loss)})"
+                facts[name.strip("_").replace("_", " ") + words] = float(losses[at])
         if report.get("stop_reason"):
             facts["stop reason"] = report["stop_reason"]
         if callable(fingerprint := getattr(self, "fingerprint", None)):
@@ -101,7 +103,8 @@ class LibraryEstimator(BaseEstimator):
                     raise ValueError(unknown_parameters(unknown, params, type(self), known))
                 raise ValueError(
                     f"Invalid parameter {name!r} for estimator {type(self).__name__}."
-                    f"{name_hint(name, type(self), known)} Valid parameters are: {sorted(known)}."
+                    f"{hint_with_value(name, params, type(self), known)} Valid parameters are: "
+                    f"{sorted(known)}."
                 )
         result: Self = super().set_params(**params)
         return result

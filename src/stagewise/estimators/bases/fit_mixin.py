@@ -22,7 +22,7 @@ from stagewise.estimators.parameters.make_specs import choose_seed, input_spec
 from stagewise.losses import Loss, MultiTargetLoss
 from stagewise.losses.registration import custom_loss
 from stagewise.model.model import Model
-from stagewise.training.fit_report import counts_by_name, fit_report, log_fit
+from stagewise.training.fit_report import counts_by_name, fit_report, limit_reason, log_fit
 from stagewise.training.fit_warnings import warn_if_no_split, warn_of_columns
 from stagewise.training.reading.feature_reader import FeatureReader
 from stagewise.training.reading.offset_reader import check_offsets, with_offsets
@@ -280,6 +280,8 @@ class FitMixin:
             warn_of_columns(data.features, data.train)
         loss = self._loss_of(data)
         data = with_offsets(data, arguments, loss)
+        holds_out = bool(data.fold_sizes) or data.valid is not None
+        is_limited = params.get("n_estimators") == "auto" and holds_out
         params = self._resolve(params, data, loss)
         self._check_data(params, data, loss, previous)
         data = replace(data, start=self._start_learner(params, data, loss, arguments, previous))
@@ -292,6 +294,8 @@ class FitMixin:
         passed = custom_loss(getattr(self, "loss", None))
         self._passed_loss = None if passed is None else self._make_loss(data.classes)
         details = result.report() | self._set_fitted(result, data, params)
+        if is_limited and not result.stop_reason:
+            details["stop_reason"] = limit_reason(params["n_estimators"])
         self._set_oof_prediction(result, data)
         self._set_held_out_rows(data)
         details |= self._learn_from_unseen_rows(params, FinishedFit(result, data, arguments, seed))

@@ -30,8 +30,9 @@ from stagewise.model.model import Model
 from stagewise.training.describe import other_parameters
 from stagewise.training.reading.folds import make_folds
 from stagewise.validation.arguments import suggests_arguments
-from stagewise.validation.parameters import RULES, Use, check_parameters, suggests_names
+from stagewise.validation.parameters import RULES, check_parameters, suggests_names
 from stagewise.validation.rules import Number, OneOf
+from stagewise.validation.uses import Use
 
 __all__ = ["StepwiseRegressor"]
 

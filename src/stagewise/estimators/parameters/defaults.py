@@ -27,8 +27,9 @@ from stagewise.options import (
     flatten_options,
 )
 from stagewise.training.reading.folds import MANY_ROWS, FoldSizes
-from stagewise.validation.parameters import LEAVE_ROWS_OUT, RULES
+from stagewise.validation.parameters import RULES
 from stagewise.validation.rules import OrAuto, Rule
+from stagewise.validation.uses import LEAVE_ROWS_OUT
 
 __all__ = ["AUTO_RULES", "RATE", "DataFacts", "resolve_auto"]
 

@@ -2,7 +2,8 @@
 
 A docstring may have an entry of several names whose text is "As in `Other`". Here it is replaced by
 the entries of the class `Other`, with the defaults of the class itself. Each text is written once.
-Parameters are grouped by what they control, under lines such as "**Trees**".
+Parameters are grouped by what they control, under lines such as "**Trees**". A file of docs/ is the
+name of its page, since an installed package does not have the file.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ MIN_GROUPED = 12
 
 _GROUP_OF = {name: place for place, names in enumerate(GROUPS.values()) for name in names}
 _AS_IN = re.compile(r"As in `(\w+)`[;.,]?\s*(.*)", re.DOTALL)
+_PAGE = re.compile(r"(?<![/\w])docs/(?:\w+/)*([\w-]+)\.md")
 _SECTION = re.compile(r"^(Parameters|Attributes)\n-+\n(.*?)(?=\n\n\w[\w ]*\n---|\Z)", re.M | re.S)
 
 
@@ -80,7 +82,8 @@ def _completed(cls: type, classes: Mapping[str, type]) -> str:
             texts = _grouped(entries)
         return f"{title}\n{'-' * len(title)}\n" + "\n".join(texts)
 
-    return _SECTION.sub(section, inspect.cleandoc(cls.__doc__ or ""))
+    completed = _SECTION.sub(section, inspect.cleandoc(cls.__doc__ or ""))
+    return _PAGE.sub(r'the page "\1"', completed)
 
 
 def _grouped(entries: list[_Entry]) -> list[str]:

@@ -45,8 +45,8 @@ from stagewise.training.specs import (
     SingleTreeSpec,
     StoppingSpec,
 )
-from stagewise.validation.parameters import Use
 from stagewise.validation.rules import OneOf, Rule
+from stagewise.validation.uses import Use
 
 __all__ = [
     "BOOSTING_RULES",

@@ -25,10 +25,12 @@ from stagewise.training.results import FitResult
 from stagewise.training.specs import FitContext, LearnerAdapter
 from stagewise.training.stored.checkpoint import Checkpoints
 from stagewise.validation.messages import short_repr
-from stagewise.validation.parameters import nearest_name, suggests_names
+from stagewise.validation.parameters import refused_loss, suggests_names
 
 __all__ = ["GradientBoostingSurvival"]
 
+SURVIVAL_FORMS = "or an object of stagewise.losses for times, such as Aft('logistic')"
+"""What `loss` accepts besides names."""
 OWN_PARAMETERS = {
     "ties": ("cox", "cause_specific"),
     "time_distribution": ("aft",),
@@ -228,12 +230,7 @@ held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_rep
             self._check_own_parameters(None)
             return loss
         if not isinstance(loss, str) or loss not in SURVIVAL_LOSSES:
-            raise InvalidParameterError(
-                f"The parameter 'loss' of {name} must be one of "
-                f"{', '.join(map(repr, SURVIVAL_LOSSES))}, or an object of stagewise.losses for "
-                f"times, such as Aft('logistic'); got {short_repr(loss)}."
-                f"{nearest_name(str(loss), SURVIVAL_LOSSES)}"
-            )
+            raise InvalidParameterError(refused_loss(loss, name, SURVIVAL_LOSSES, SURVIVAL_FORMS))
         self._check_own_parameters(loss)
         kind = SURVIVAL_LOSSES[loss]
         try:

@@ -8,7 +8,7 @@ dependence, this does not evaluate unrealistic combinations of feature values.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -55,6 +55,8 @@ class AccumulatedEffects(Tabled):
     rows : float64 array
         The weight of the rows in each interval, cell or category. An empty cell uses the change of
         the nearest cell with rows.
+    quantity : {"score", "prediction", "probability"}
+        As of `Dependence`.
     """
 
     grids: tuple[Grid, ...]
@@ -62,6 +64,7 @@ class AccumulatedEffects(Tabled):
     response: Response
     effect: Vector
     rows: Vector
+    quantity: str = "score"
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -69,7 +72,7 @@ class AccumulatedEffects(Tabled):
         return tuple(grid.name for grid in self.grids)
 
     def _summary(self) -> Summary:
-        title = f"Accumulated local effects of {' × '.join(self.features)} ({self.response})"
+        title = f"Accumulated local effects of {' × '.join(self.features)} ({self.quantity})"
         return grid_summary(title, self.grids, self.outputs, self.effect)
 
     def table(self) -> list[dict[str, Any]]:
@@ -101,7 +104,7 @@ class AccumulatedEffects(Tabled):
                 f"output must be one of {', '.join(map(repr, self.outputs))}; got {output!r}."
             )
         one = len(self.outputs) - 1 if output is None else self.outputs.index(output)
-        first, what = self.grids[0], f"accumulated effect ({self.response})"
+        first, what = self.grids[0], f"accumulated effect ({self.quantity})"
         if len(self.grids) == 2:
             whose = f": {self.outputs[one]}" if len(self.outputs) > 1 else ""
             labels = (first.name, self.grids[1].name, f"{what}{whose}")
@@ -111,7 +114,8 @@ class AccumulatedEffects(Tabled):
         chosen = list(range(len(self.outputs))) if output is None else [one]
         names, curves = [self.outputs[k] for k in chosen], self.effect[:, chosen]
         if first.labels is not None:
-            return plot_categories(first.labels, curves, names, (first.name, what), ax)
+            labels_1d = (first.name, what)
+            return plot_categories(first.labels, curves, names, labels_1d, ax, title=first.note)
         drawn = plot_curves(first.x, curves, names, (first.name, what), ax, rug=first.deciles)
         return format_datetime_axes(drawn, first.temporal_type)
 
@@ -194,7 +198,8 @@ def accumulated_effects(
     for one in grids:
         _check_ends(one, given=not is_count)
     effect, held = (_first if len(places) == 1 else _second)(respond, grids, columns, weight)
-    return AccumulatedEffects(grids, fitted.outputs(kind), kind, effect, held)
+    outputs, quantity = fitted.outputs(kind), fitted.quantity(kind)
+    return AccumulatedEffects(grids, outputs, kind, effect, held, quantity)
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,12 +339,12 @@ def _categorical(
     effect = np.concatenate([np.zeros((1, here.shape[1])), np.cumsum(mean, axis=0)])
     held = _weights(place[place >= 0], n, weight[place >= 0])
     effect -= np.average(effect, axis=0, weights=held)
-    return AccumulatedEffects(
-        (grid,), fitted.outputs(respond.response), respond.response, effect, held
-    )
+    kind = respond.response
+    outputs, quantity = fitted.outputs(kind), fitted.quantity(kind)
+    return AccumulatedEffects((grid,), outputs, kind, effect, held, quantity)
 
 
 def _chosen(grid: Grid, places: Places) -> Grid:
     """Return the chosen points of a grid, in this order."""
     values = tuple(grid.values[i] for i in places.tolist())
-    return Grid(grid.name, grid.place, grid.kind, values, grid.codes[places], grid.deciles)
+    return replace(grid, values=values, codes=grid.codes[places])

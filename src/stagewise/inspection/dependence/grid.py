@@ -63,6 +63,8 @@ class Grid:
         The deciles of the rows; empty without rows and for a categorical feature.
     temporal_type : {"date", "duration", "time of day"}, or None
         The temporal type, if the numbers are nanoseconds.
+    n_left : int
+        The number of categories that are not in the grid, because others are more frequent.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Grid:
     codes: Vector
     deciles: Vector
     temporal_type: TemporalType | None = None
+    n_left: int = 0
 
     @property
     def formatted(self) -> tuple[Any, ...]:
@@ -84,6 +87,12 @@ class Grid:
         return tuple(
             format_datetime_short(value, self.temporal_type, DIGITS) for value in self.values
         )
+
+    @property
+    def note(self) -> str:
+        """How many categories are not in the grid; empty: it has all of them."""
+        n = len(self.codes)
+        return f"the {n:,} most frequent of {n + self.n_left:,} categories" if self.n_left else ""
 
     @property
     def x(self) -> Vector:
@@ -170,7 +179,9 @@ def _grid(
     x = None if columns is None else columns[place]
     if feature.categories is not None:
         values = _categories(feature, name, given, n, x, weight)
-        return Grid(name, place, "category", values, _encode(feature, values, name), deciles)
+        codes = _encode(feature, values, name)
+        n_left = 0 if given is not None else len(feature.categories.values) - len(values)
+        return Grid(name, place, "category", values, codes, deciles, n_left=n_left)
     if given is not None:
         given = (
             given
@@ -326,6 +337,8 @@ def grid_summary(
         sizes = " × ".join(f"{len(grid.codes):,}" for grid in grids)
         return Summary(title, {**known, "grid": f"{sizes} points"})
     grid = grids[0]
+    if grid.n_left:
+        known["categories"] = grid.note
     labels = grid.formatted
     rows = [
         {grid.name: labels[i]} | {output: float(values[i, k]) for k, output in enumerate(outputs)}

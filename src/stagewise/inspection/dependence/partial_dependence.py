@@ -67,6 +67,8 @@ class Dependence(Tabled):
         The partial dependence.
     individual : float64 array of shape (n_rows, n_points, n_outputs), or None
         The curves of single rows (individual conditional expectation, ICE).
+    quantity : {"score", "prediction", "probability"}
+        What is averaged, for labels: scores of a regression with the identity link are predictions.
     """
 
     grids: tuple[Grid, ...]
@@ -75,6 +77,7 @@ class Dependence(Tabled):
     method: str
     mean: Vector
     individual: Vector | None = None
+    quantity: str = "score"
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -83,7 +86,7 @@ class Dependence(Tabled):
 
     def _summary(self) -> Summary:
         names = " × ".join(self.features)
-        title = f"Partial dependence on {names} ({self.response}, {self.method})"
+        title = f"Partial dependence on {names} ({self.quantity}, {self.method})"
         n_curves = 0 if self.individual is None else len(self.individual)
         facts = {"curves of rows": n_curves} if n_curves else {}
         return grid_summary(title, self.grids, self.outputs, self.mean, facts)
@@ -143,7 +146,7 @@ class Dependence(Tabled):
                 f"{' and '.join(f'{g.name!r} (a {g.kind})' for g in self.grids)}. Omit kind."
             )
         one = len(self.outputs) - 1 if output is None else self.outputs.index(output)
-        first, what = self.grids[0], f"partial dependence ({self.response})"
+        first, what = self.grids[0], f"partial dependence ({self.quantity})"
         if len(self.grids) == 2:
             second = self.grids[1]
             whose = f": {self.outputs[one]}" if len(self.outputs) > 1 else ""
@@ -158,6 +161,7 @@ class Dependence(Tabled):
                     labels,
                     ax,
                     ticks=(first.labels, second.labels),
+                    title="; ".join(f"{g.name}: {g.note}" for g in self.grids if g.note),
                 )
             return format_datetime_axes(drawn, first.temporal_type, second.temporal_type)
         single = output is not None or self.individual is not None
@@ -165,7 +169,7 @@ class Dependence(Tabled):
         names, labels_1d = [self.outputs[k] for k in chosen], (first.name, what)
         curves = self.mean[:, chosen]
         if first.labels is not None:
-            return plot_categories(first.labels, curves, names, labels_1d, ax)
+            return plot_categories(first.labels, curves, names, labels_1d, ax, title=first.note)
         rows = None if self.individual is None else self.individual[:, :, one]
         drawn = plot_curves(
             first.x, curves, names, labels_1d, ax, individual=rows, rug=first.deciles
@@ -248,7 +252,9 @@ def partial_dependence(
     places = fitted.positions(features)
     if len(places) > 2:
         raise InvalidParameterError(
-            f"features must be one or two features; got {len(places)}. Use interactions for three."
+            f"features must be one or two features; got {len(places)}. For a plot of "
+            "each: for name in features: partial_dependence(model, X, name).plot(); interactions"
+            "(model, X) has the strength of every pair."
         )
     how = _method(fitted, check_argument("method", METHODS, method), X, sample_weight, n_ice)
     kind: Response = check_argument("response", RESPONSES, response)
@@ -272,7 +278,8 @@ def partial_dependence(
         n_rows = 1 if rows is None else rows.n
         shift = np.average(fitted.offset(X, n_rows, offset, exposure), axis=0, weights=weight)
         mean = fitted.respond(recursion_score(fitted, _points(grids)) + shift, kind)
-        return Dependence(grids, fitted.outputs(kind), kind, how, _shaped(mean, grids))
+        outputs, quantity = fitted.outputs(kind), fitted.quantity(kind)
+        return Dependence(grids, outputs, kind, how, _shaped(mean, grids), quantity=quantity)
     assert rows is not None
     assert weight is not None
     most = check_argument("max_samples", Number(1, whole=True, or_none=True), max_samples)
@@ -295,8 +302,9 @@ def over_rows(
     """Return the partial dependence averaged over encoded rows, whose offsets are added."""
     n = min(n_curves, len(weight))
     mean, curves = brute_score(fitted, columns, weight, _points(grids), response, n, seed, offset)
-    outputs = fitted.outputs(response)
-    return Dependence(grids, outputs, response, "brute", _shaped(mean, grids), curves)
+    outputs, quantity = fitted.outputs(response), fitted.quantity(response)
+    shaped = _shaped(mean, grids)
+    return Dependence(grids, outputs, response, "brute", shaped, curves, quantity)
 
 
 def _points(grids: tuple[Grid, ...]) -> dict[int, Vector]:

@@ -19,12 +19,14 @@ from stagewise.inspection.fitted_model import FittedModel, Vector, check_argumen
 from stagewise.inspection.plots import plot_bars
 from stagewise.model.model import Model
 from stagewise.validation.arguments import suggests_arguments
+from stagewise.validation.foreign_calls import suggests_attributes
 from stagewise.validation.messages import warn_caller
 from stagewise.validation.rules import Number
 
 __all__ = ["KINDS", "Importance", "split_importance"]
 
 
+@suggests_attributes
 @dataclass(frozen=True, eq=False, repr=False)
 class Importance(Tabled):
     """The importance of each feature, or group of features.
@@ -67,6 +69,9 @@ class Importance(Tabled):
     def order(self) -> list[int]:
         """The indices of the features, the most important first."""
         return [int(j) for j in np.argsort(-self.value, kind="stable")]
+
+    def __len__(self) -> int:
+        return len(self.features)
 
     def _summary(self) -> Summary:
         title = f"Importance by {self.kind} ({self.unit})"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.axes import DOTS, LINE, new_axes
+from stagewise.axes import DOTS, LINE, format_large_numbers, new_axes
 from stagewise.inspection.plots import COLOURS
 
 __all__ = [
@@ -148,6 +148,7 @@ def plot_residuals(
     shape.axline((0.0, 0.0), slope=1.0, color=LINE, lw=1, ls="--", zorder=3)
     shape.plot(normal[0][kept], normal[1][kept], "o", **dots)
     shape.set(xlabel="normal quantile", ylabel="standardized residual", title="normal Q-Q plot")
+    format_large_numbers([fit.xaxis, fit.yaxis, left.xaxis, left.yaxis])
     return list(drawn)
 
 

@@ -16,6 +16,7 @@ from stagewise.inspection.fitted_model import Vector, check_argument
 from stagewise.inspection.quality.plots import plot_tradeoff
 from stagewise.inspection.quality.predictions import Predictions
 from stagewise.validation.arguments import suggests_arguments
+from stagewise.validation.foreign_calls import suggests_attributes
 from stagewise.validation.rules import Number
 
 __all__ = ["CostCurve", "PrecisionRecall", "RocCurve", "Thresholds", "thresholds"]
@@ -161,6 +162,7 @@ class CostCurve(Tabled):
         return plot_tradeoff(x, self.cost, labels, title, ax, mark=mark, steps="steps-post")
 
 
+@suggests_attributes
 @dataclass(frozen=True, eq=False, repr=False)
 class Thresholds(Tabled):
     """True and false positives by threshold.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.axes import DOTS, LINE, new_axes
+from stagewise.axes import DOTS, LINE, format_large_numbers, new_axes
 
 __all__ = ["plot_beeswarm", "plot_dependence", "plot_waterfall"]
 
@@ -79,32 +79,46 @@ def plot_waterfall(
     # From the bottom up: the running sum before and after each feature.
     after = ends[0] + np.cumsum(values[::-1])[::-1]
     before = after - values
-    place = np.arange(n)[::-1]
+    place = np.arange(n, dtype=np.float64)[::-1]
     colours = [UP if c > 0 else DOWN for c in values]
     ax.barh(place, values, left=before, color=colours, height=0.62, zorder=2)
     for i in range(n - 1):
         ax.vlines(before[i], place[i] - 1, place[i], color=LINE, lw=0.8, ls=":", zorder=1)
     low, high = float(np.min([before, after])), float(np.max([before, after]))
     reach = max(high - low, 1e-300)
-    for y, begin, end, own in zip(place, before, after, values, strict=True):
-        text = f"{'+' if own >= 0 else ''}{_format(own, 3)}"
-        # Inside the bar if the text fits; a letter is about 1/60 of the width.
-        if abs(own) > 0.017 * len(text) * reach:
-            ax.text((begin + end) / 2, y, text, ha="center", va="center", color="white", zorder=3)
-        else:
-            right = max(begin, end) + 0.012 * reach
-            ax.text(right, y, text, ha="left", va="center", color=UP if own > 0 else DOWN)
     for value, where, words in ((ends[0], -0.75, "base value"), (ends[1], n - 0.25, "prediction")):
         ax.axvline(value, color=LINE, lw=0.8, ls="--", zorder=0)
         side = (
             "left" if 2 * value < low + high else "right"
         )  # so that the text stays inside the axes
         text = ax.text(value, where, f" {words} {_format(value, 4)} ", ha=side, va="center")
-        text.set(color="#444444")
+        text.set(color="#444444", in_layout=False)
     ax.set_yticks(place, list(names))
     ax.set(xlabel=label, xlim=(low - 0.12 * reach, high + 0.12 * reach), ylim=(-1.1, n + 0.1))
     ax.grid(visible=False, axis="y")
+    format_large_numbers([ax.xaxis])
+    _label_bars(ax, place, np.sort([before, after], axis=0).T, values)
     return ax
+
+
+def _label_bars(ax: Any, place: Vector, ends: Vector, values: Vector) -> None:
+    """Write numbers into their bars; one that does not fit is beside its bar, on a white ground."""
+    texts = []
+    for y, (low, high), value in zip(place, ends, values, strict=True):
+        words = f"{'+' if value >= 0 else ''}{_format(value, 3)}"
+        text = ax.text((low + high) / 2, y, words, ha="center", va="center", color="white")
+        text.set(zorder=3, in_layout=False)
+        texts.append(text)
+    ax.figure.canvas.figure.draw_without_rendering()  # the layout decides the width of the axes
+    for text, (low, high), value in zip(texts, ends, values, strict=True):
+        left, right = ax.transData.inverted().transform(text.get_window_extent())[:, 0]
+        gap = 0.3 * (right - left) / len(text.get_text())
+        if right - left + gap <= high - low:
+            continue
+        fits = high + gap + right - left <= ax.get_xlim()[1]
+        text.set(x=high + gap if fits else low - gap, ha="left" if fits else "right")
+        text.set(color=UP if value > 0 else DOWN, zorder=4)
+        text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.8})
 
 
 def plot_dependence(

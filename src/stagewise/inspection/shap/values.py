@@ -25,6 +25,7 @@ from stagewise.inspection.shap.plot_methods import ShapPlots
 from stagewise.model.ensemble import Ensemble
 from stagewise.model.model import Model
 from stagewise.validation.arguments import suggests_arguments
+from stagewise.validation.foreign_calls import suggests_attributes
 from stagewise.validation.messages import short_repr
 
 __all__ = ["ShapValues", "shap_values"]
@@ -42,6 +43,7 @@ WORK = 10**8
 """The size of a block of rows, in nodes × rows: a fraction of a second."""
 
 
+@suggests_attributes
 @dataclass(frozen=True, eq=False, repr=False)
 class ShapValues(Displayed, ShapPlots):
     """Shapley values of features, row by row.

@@ -20,8 +20,7 @@ from stagewise.losses.registration import LOSS_FORMS, custom_loss
 from stagewise.losses.scores import squeeze_outputs
 from stagewise.model.model import Model
 from stagewise.training.reading.target_reader import ClassReader, TargetReader
-from stagewise.validation.messages import short_repr
-from stagewise.validation.parameters import loss_hint
+from stagewise.validation.parameters import refused_loss
 
 __all__ = ["ClassifierPredictions", "make_class_loss"]
 
@@ -48,10 +47,7 @@ def _class_loss(loss: Any, classes: npt.NDArray[Any], estimator_name: str) -> Lo
         return own.for_classes(len(classes))
     if not (isinstance(loss, str) and loss in CLASSIFICATION_LOSSES):
         raise InvalidParameterError(
-            f"The parameter 'loss' of {estimator_name} must be one of "
-            f"{', '.join(map(repr, CLASSIFICATION_LOSSES))}, {LOSS_FORMS}; "
-            f"got {short_repr(loss)}."
-            f"{loss_hint(loss, CLASSIFICATION_LOSSES)}"
+            refused_loss(loss, estimator_name, CLASSIFICATION_LOSSES, LOSS_FORMS)
         )
     return CLASSIFICATION_LOSSES[loss](len(classes))
 

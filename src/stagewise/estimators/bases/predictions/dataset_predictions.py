@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.datasets.dataset import Dataset
-from stagewise.validation.arguments import routing_is_enabled, unknown_argument
+from stagewise.validation.arguments import routing_is_enabled, unknown_arguments
 from stagewise.validation.messages import merge_warnings
 
 __all__ = ["predicts_datasets"]
@@ -45,9 +45,9 @@ def predicts_datasets(method: Method) -> Method:
 
     @wraps(method)
     def of_any_rows(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:
-        for name in options:
-            if name not in known and not (routes and routing_is_enabled()):
-                raise unknown_argument(name, method.__name__, known, type(self))
+        unknown = {name: value for name, value in options.items() if name not in known}
+        if unknown and not (routes and routing_is_enabled()):
+            raise unknown_arguments(unknown, method.__name__, known, type(self))
         if not isinstance(X, Dataset):
             return method(self, X, *arguments, **options)
 

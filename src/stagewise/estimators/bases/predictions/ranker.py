@@ -20,13 +20,15 @@ from stagewise.training.reading.query_reader import QueryReader
 from stagewise.training.reading.target_reader import TargetReader
 from stagewise.validation.arguments import check_argument
 from stagewise.validation.messages import short_repr
-from stagewise.validation.parameters import loss_hint
+from stagewise.validation.parameters import refused_loss
 from stagewise.validation.rules import Number
 
 __all__ = ["RankerPredictions", "RankingLossParameters", "queries_of"]
 
 Vector = npt.NDArray[np.float64]
 
+RANKING_FORMS = "or an object of stagewise.losses such as LambdaNdcg(truncation=10)"
+"""What `loss` accepts besides names."""
 FIRST_ROWS = Number(1, 2**31 - 1, whole=True, or_none=True)
 
 
@@ -177,12 +179,7 @@ class RankingLossParameters:
             return loss
         kind = RANKING_LOSSES.get(loss) if isinstance(loss, str) else None
         if kind is None:
-            raise InvalidParameterError(
-                f"The parameter 'loss' of {name} must be one of "
-                f"{', '.join(map(repr, RANKING_LOSSES))}, or an object of stagewise.losses such as "
-                f"LambdaNdcg(truncation=10); got {short_repr(loss)}."
-                f"{loss_hint(loss, RANKING_LOSSES)}"
-            )
+            raise InvalidParameterError(refused_loss(loss, name, RANKING_LOSSES, RANKING_FORMS))
         if given and "truncation" not in kind.parameter_names:
             users = [n for n, k in RANKING_LOSSES.items() if "truncation" in k.parameter_names]
             raise InvalidParameterError(

@@ -28,7 +28,7 @@ from stagewise.metrics.probabilistic import d2_pinball
 from stagewise.model.model import Model
 from stagewise.training.reading.target_reader import NumberReader, TargetReader
 from stagewise.validation.messages import short_repr
-from stagewise.validation.parameters import loss_hint
+from stagewise.validation.parameters import refused_loss
 
 __all__ = ["RegressionLossParameters", "RegressorPredictions"]
 
@@ -207,10 +207,7 @@ class RegressionLossParameters:
             return own
         if kind is None:
             raise InvalidParameterError(
-                f"The parameter 'loss' of {estimator_name} must be one of "
-                f"{', '.join(map(repr, REGRESSION_LOSSES))}, {LOSS_FORMS}; "
-                f"got {short_repr(loss)}."
-                f"{loss_hint(loss, REGRESSION_LOSSES)}"
+                refused_loss(loss, estimator_name, REGRESSION_LOSSES, LOSS_FORMS)
             )
         try:
             return kind(**given)

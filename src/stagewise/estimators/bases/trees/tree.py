@@ -37,8 +37,9 @@ from stagewise.training.tree_trainer import train_tree
 from stagewise.trees.fractional_rows import predict_fractional
 from stagewise.trees.pruning import PruningPath, nodes_by_depth
 from stagewise.trees.tree import Tree
-from stagewise.validation.parameters import RULES, Use, check_parameter, check_parameters
+from stagewise.validation.parameters import RULES, check_parameter, check_parameters
 from stagewise.validation.rules import Number, OneOf, flag
+from stagewise.validation.uses import Use
 
 __all__ = ["TREE_RULES", "BaseDecisionTree"]
 

@@ -1,0 +1,250 @@
+"""Values and defaults of other libraries: what replaces them, and the trees that they mean."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import stagewise
+from stagewise import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    LinearRegression,
+    RandomForestClassifier,
+)
+from stagewise.errors import InvalidParameterError
+from stagewise.export import export_svg
+from stagewise.inspection import importance, shap_values, thresholds
+from stagewise.validation.foreign_calls import RESULTS
+
+X = pd.DataFrame(np.random.default_rng(0).normal(size=(80, 2)), columns=["a", "b"])
+y = X["a"].to_numpy()
+
+
+def message_of(passed: dict[str, Any], kind: type = GradientBoostingRegressor) -> str:
+    with pytest.raises(TypeError) as caught:
+        kind(**passed)
+    return str(caught.value)
+
+
+SHAPES = {
+    "XGBoost": (
+        {"eta": 0.1, "max_depth": 6},
+        "max_depth=6, learning_rate=0.1, grow_policy='depth_wise', max_leaf_nodes=None",
+    ),
+    "XGBoost, by its objective": (
+        {"objective": "reg:absoluteerror", "max_depth": 4},
+        "max_depth=4, loss='absolute_error', grow_policy='depth_wise', max_leaf_nodes=None",
+    ),
+    "XGBoost's leaf-wise trees": (
+        {"grow_policy": "lossguide", "max_leaves": 31, "max_depth": 6, "tree_method": "hist"},
+        "grow_policy='best_first', max_depth=6, max_leaf_nodes=31",
+    ),
+    "CatBoost": (
+        {"depth": 6},
+        "max_depth=6, grow_policy='symmetric', max_leaf_nodes=64",
+    ),
+    "CatBoost's level-wise trees": (
+        {"grow_policy": "Depthwise", "depth": 6, "iterations": 9},
+        "grow_policy='depth_wise', max_depth=6, n_estimators=9",
+    ),
+    "LightGBM": ({"num_leaves": 15, "max_depth": 6}, "max_depth=6, max_leaf_nodes=15"),
+}
+
+
+@pytest.mark.parametrize("library", SHAPES)
+def test_the_call_has_the_trees_of_the_library(library: str) -> None:
+    passed, call = SHAPES[library]
+    message = message_of(passed)
+    if library == "LightGBM":  # nothing is added to the name
+        assert "The call here" not in message
+    else:
+        assert message.endswith(f": GradientBoostingRegressor({call})")
+
+
+def test_a_call_of_lightgbm_or_xgboost_has_a_note_about_the_trees() -> None:
+    message = message_of({"reg_lambda": 1.0, "min_child_weight": 2, "max_depth": 6})
+    assert "for them, add grow_policy='depth_wise', max_leaf_nodes=None.\n" in message
+    assert message.endswith("(max_depth=6, l2_regularization=1.0, min_hessian=2)")
+
+
+@pytest.mark.parametrize("name", ["subsample", "bagging_fraction"])
+def test_a_fraction_without_a_frequency_has_a_note(name: str) -> None:
+    note = "LightGBM draws no rows without bagging_freq=1; for its model, leave subsample out."
+    assert note in message_of({"num_leaves": 31, name: 0.8})
+    assert note not in message_of({"num_leaves": 31, name: 0.8, "bagging_freq": 1})
+    assert note not in message_of({"eta": 0.3, "subsample": 0.8, "max_depth": 6})
+
+
+VALUES = {
+    ("boosting_type", "gbdt"): "'gbdt' is the default: leave it out.",
+    ("boosting_type", "goss"): "'goss' is sampling=\"goss\".",
+    ("boosting", "rf"): "'rf' is RandomForestRegressor.",
+    ("boosting_type", "dart"): "'dart' is dropout=\"dart\".",
+    ("booster", "gblinear"): "'gblinear' is StagewiseLinearRegressor.",
+    ("tree_method", "hist"): "'hist' is the default: leave it out.",
+}
+
+
+@pytest.mark.parametrize("case", VALUES)
+def test_the_hint_depends_on_the_value(case: tuple[str, str]) -> None:
+    name, value = case
+    assert message_of({name: value}).endswith(f"; here {VALUES[case]}")
+    with pytest.raises(ValueError, match=re.escape(f"; here {VALUES[case]}")):
+        GradientBoostingRegressor().set_params(**{name: value})
+
+
+def test_the_call_has_the_value_of_a_boosting_type() -> None:
+    message = message_of({"boosting_type": "goss", "num_leaves": 7})
+    assert message.endswith("GradientBoostingRegressor(sampling='goss', max_leaf_nodes=7)")
+    message = message_of({"boosting_type": "rf", "num_leaves": 7})
+    assert message.endswith("(without boosting_type): GradientBoostingRegressor(max_leaf_nodes=7)")
+    assert "RandomForestClassifier" in message_of({"boosting": "rf"}, GradientBoostingClassifier)
+    assert "'goss' is" not in message_of({"boosting_type": "goss"}, RandomForestClassifier)
+
+
+@pytest.mark.parametrize(
+    ("passed", "words"),
+    [
+        ({"max_depth": -1}, r"\(-1 of LightGBM is None here\); got -1"),
+        ({"max_depth": 0}, r"\(0 of LightGBM and XGBoost is None here\)"),
+        ({"max_leaf_nodes": 0}, r"is None here\)"),
+        ({"max_step": 0}, r"is None here\)"),
+        ({"n_iter_no_change": 0}, r"is early_stopping=False here\)"),
+    ],
+)
+def test_numbers_that_mean_no_limit_have_a_hint(passed: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidParameterError, match=words):
+        GradientBoostingRegressor(**passed).fit(X, y)
+
+
+LEFT_OUT = (
+    *("deterministic", "force_col_wise", "force_row_wise", "subsample_for_bin", "num_class"),
+    "importance_type",
+)
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_parameters_that_need_nothing_are_left_out(name: str) -> None:
+    message = message_of({name: 1})
+    assert "; here it is left out: " in message
+    assert "Did you mean" not in message
+    message = message_of({name: 1, "num_leaves": 7})
+    assert message.endswith("The call here: GradientBoostingRegressor(max_leaf_nodes=7)")
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("bagging_seed", "random_state"),
+        ("feature_fraction_seed", "random_state"),
+        ("cat_smooth", "category_encoding"),
+        ("scoring", "eval_metric"),
+    ],
+)
+def test_parameters_with_another_meaning_name_ours(name: str, ours: str) -> None:
+    assert f"here it is {ours} (" in message_of({name: 1})
+
+
+def test_fit_lists_all_unknown_arguments() -> None:
+    with pytest.raises(TypeError) as caught:
+        GradientBoostingRegressor().fit(
+            X, y, eval_metric="mae", callbacks=[print], categorical_feature=["a"]
+        )
+    first, *lines = str(caught.value).splitlines()
+    assert first == "fit() has no arguments 'eval_metric', 'callbacks', 'categorical_feature'."
+    names = [line.split(":")[0].strip() for line in lines]
+    assert names == ["eval_metric", "callbacks", "categorical_feature"]
+    assert "here it is categorical_features" in lines[2]
+    fitted = GradientBoostingRegressor(n_estimators=2).fit(X, y)
+    with pytest.raises(TypeError, match=r"no arguments 'pred_leaf', 'pred_contrib'\.\n  pred_leaf"):
+        fitted.predict(X, pred_leaf=True, pred_contrib=True)
+
+
+def test_the_validation_data_of_keras_are_an_eval_set() -> None:
+    with pytest.raises(TypeError, match=r"Here it is eval_set \(eval_set=\[\(X, y\)\]\)\.$"):
+        GradientBoostingRegressor().fit(X, y, validation_data=(X, y))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "call"),
+    [
+        ({"num_iteration": 7}, "model.predict_proba(X, n_rounds=7)."),
+        ({"num_iteration": -1}, "model.predict_proba(X)."),
+        ({"iteration_range": (0, 3)}, "model.predict_proba(X, n_rounds=3)."),
+        ({"base_margin": y}, "model.predict_proba(X, offset=0.5): scores, also of fit."),
+    ],
+)
+def test_the_error_names_the_called_method_and_its_value(
+    arguments: dict[str, Any], call: str
+) -> None:
+    model = GradientBoostingClassifier(n_estimators=9).fit(X, y > 0)
+    with pytest.raises(TypeError, match=rf"; here it is {re.escape(call)}$"):
+        model.predict_proba(X, **arguments)
+
+
+def test_methods_of_an_attribute_are_lines() -> None:
+    model = GradientBoostingRegressor(n_estimators=2).fit(X, y)
+    with pytest.raises(AttributeError) as caught:
+        model.booster_  # noqa: B018
+    first, *lines = str(caught.value).splitlines()
+    assert first.endswith("booster_ is the name of LightGBM; its methods are here:")
+    assert lines[0] == "  booster_.dump_model(): stagewise.export_json(model)"
+    assert len(lines) == 5
+
+
+def test_plots_and_trees_of_an_estimator_have_hints() -> None:
+    model = GradientBoostingRegressor(n_estimators=2).fit(X, y)
+    with pytest.raises(AttributeError, match=r"here it is .*importance\(model\)\.plot\(\)\.$"):
+        model.plot_importance()
+    with pytest.raises(AttributeError, match=r"here it is model\.model_\.ensemble\.trees"):
+        model.estimators_  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["load", "load_model"])
+def test_load_of_a_class_has_a_hint(name: str) -> None:
+    words = r'here it is stagewise\.load\("model\.stgw"\)\.$'
+    for owner in (GradientBoostingClassifier, GradientBoostingClassifier()):
+        with pytest.raises(AttributeError, match=words):
+            getattr(owner, name)
+        assert not hasattr(owner, name)
+    with pytest.raises(AttributeError, match=rf"type object 'LinearRegression' .*'{name}'"):
+        getattr(LinearRegression, name)
+
+
+def test_names_that_users_expect_of_results_have_hints() -> None:
+    model = GradientBoostingClassifier(n_estimators=3).fit(X, y > 0)
+    results = {
+        "ShapValues": shap_values(model, X),
+        "Importance": importance(model),
+        "Thresholds": thresholds(model, X, y > 0),
+        "Picture": export_svg(model),
+    }
+    assert results.keys() == RESULTS.keys()
+    for kind, names in RESULTS.items():
+        for name, ours in names.items():
+            with pytest.raises(AttributeError, match=rf"{kind!r} .* {name!r}\. Here it is "):
+                getattr(results[kind], name)
+            own = re.match(r"(\w+)", ours)
+            assert own is not None
+            assert own[1] == "pathlib" or hasattr(results[kind], own[1]), ours
+    with pytest.raises(AttributeError, match=r"'Importance' object has no attribute 'nonsense'\.$"):
+        results["Importance"].nonsense  # noqa: B018
+    assert len(results["Importance"]) == 2
+    assert results["Thresholds"].cost(false_positive=1, false_negative=5).best_threshold <= 1
+
+
+def test_a_report_with_its_path_first_has_the_order(tmp_path: Path) -> None:
+    model = GradientBoostingRegressor(n_estimators=2).fit(X, y)
+    with pytest.raises(InvalidParameterError, match=r"order is report\(X, y, path\)"):
+        model.report(str(tmp_path / "r.html"), X, y)
+
+
+def test_stagewise_has_every_estimator_of_a_value() -> None:
+    for name in ("RandomForestRegressor", "StagewiseLinearRegressor"):
+        assert hasattr(stagewise, name)
