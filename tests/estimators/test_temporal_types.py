@@ -119,7 +119,7 @@ def test_dates_in_a_column_of_numbers_are_an_error(kind: type, value: Any) -> No
     model = kind(n_estimators=3).fit(numbers, Y)
     many, few = numbers.assign(a=[value] * N), numbers.iloc[:2].assign(a=[value] * 2)
     for rows in (many, few, few.to_dict("records"), few.iloc[0].to_dict()):
-        with pytest.raises(ValueError, match="'a' has values of type .* a column of numbers when"):
+        with pytest.raises(ValueError, match=r"'a' has values of type .* a column of numbers when"):
             model.predict(rows)
     missing = numbers.assign(a=pd.Series([pd.NaT] * N, dtype="datetime64[ns]"))
     np.testing.assert_array_equal(model.predict(missing), model.predict(numbers.assign(a=np.nan)))

@@ -63,11 +63,11 @@ def check_temporal_types(
     caller : str
         The estimator's name.
     """
-    for position, found in table.temporal_types.items():
+    for position, kind in table.temporal_types.items():
         first = _first_value(table, position) if position in real else None
         if first is not None:
             raise ValueError(
-                f"{column_label(names, position)} has values of type {found} from row {first[0]} "
+                f"{column_label(names, position)} has values of type {kind} from row {first[0]} "
                 f"on, but it was a column of numbers when {caller} was fitted. Pass the numbers "
                 "that it had."
             )
