@@ -5,7 +5,13 @@ model files and of parameters; errors of the data are plain ``ValueError`` and `
 module must not import the package.
 """
 
-__all__ = ["ColumnWarning", "InvalidParameterError", "ModelFormatError", "UnknownCategoryWarning"]
+__all__ = [
+    "ColumnWarning",
+    "InvalidParameterError",
+    "ModelFormatError",
+    "UnknownCategoryWarning",
+    "UnknownLossError",
+]
 
 
 class ModelFormatError(ValueError):
@@ -14,6 +20,10 @@ class ModelFormatError(ValueError):
 
 class InvalidParameterError(ValueError):
     """A parameter has an invalid value or type."""
+
+
+class UnknownLossError(InvalidParameterError):
+    """There is no loss of this name."""
 
 
 class ColumnWarning(UserWarning):

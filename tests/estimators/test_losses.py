@@ -439,3 +439,13 @@ def test_an_unknown_loss_is_named_before_any_problem_of_the_data(model):
 def test_a_fraction_is_a_number_between_0_and_1(kind, value):
     with pytest.raises(ValueError, match="must lie between 0 and 1; got"):
         kind(value)
+
+
+@pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
+@pytest.mark.parametrize("other", [{"learning_rate": -1}, {"max_depth": -3}, {"max_bins": "a"}])
+def test_an_unknown_loss_is_named_before_another_wrong_parameter(kind, other):
+    X = np.zeros((4, 1))
+    with pytest.raises(stagewise.InvalidParameterError, match="'loss'"):
+        kind(loss="sqaured", **other).fit(X, [0, 1, 0, 1])
+    with pytest.raises(stagewise.InvalidParameterError, match=next(iter(other))):
+        kind(**other).fit(X, [0, 1, 0, 1])

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from stagewise.errors import InvalidParameterError
+from stagewise.errors import InvalidParameterError, UnknownLossError
 from stagewise.validation import rules
 from stagewise.validation.foreign_callbacks import callbacks
 from stagewise.validation.foreign_hints import foreign_name_hint, foreign_value_hint
@@ -35,8 +35,8 @@ __all__ = [
     "nearest_name",
     "nested_hint",
     "option_classes",
-    "refused_loss",
     "suggests_names",
+    "unknown_loss",
     "unknown_parameters",
 ]
 
@@ -188,14 +188,15 @@ def nearest_name(name: str, names: Iterable[str], module: str = "") -> str:
     return f" Did you mean {f'{module}.'.lstrip('.') + close[0]!r}?" if close else ""
 
 
-def refused_loss(loss: Any, owner: str, names: Iterable[str], forms: str) -> str:
-    """Return the message for an unknown loss, with ours: of another library, or similar.
+def unknown_loss(loss: Any, owner: str, names: Iterable[str], forms: str) -> UnknownLossError:
+    """Return the error for an unknown loss, with ours: of another library, or similar.
 
     `forms` are words about what else `owner`, the estimator, accepts.
     """
     known = list(names)
     hint = foreign_loss_hint(loss, known) or nearest_name(str(loss), known)
-    return refused_word("loss", owner, loss, f"one of {', '.join(map(repr, known))}, {forms}", hint)
+    allowed = f"one of {', '.join(map(repr, known))}, {forms}"
+    return UnknownLossError(refused_word("loss", owner, loss, allowed, hint))
 
 
 def name_hint(name: str, kind: type, names: Iterable[str]) -> str:

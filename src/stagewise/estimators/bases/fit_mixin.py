@@ -14,7 +14,7 @@ import numpy.typing as npt
 from stagewise.boosting.progress import PassDisplay
 from stagewise.cluster.peers import ALONE, Peers
 from stagewise.datasets.dataset import Dataset
-from stagewise.errors import InvalidParameterError
+from stagewise.errors import InvalidParameterError, UnknownLossError
 from stagewise.estimators.bases.first_rank import fit_on_first_rank
 from stagewise.estimators.bases.predictions.scores import refuse_offset
 from stagewise.estimators.bases.predictions.unseen_rows import FinishedFit
@@ -114,6 +114,21 @@ class FitMixin:
     def _parameters(self) -> dict[str, Any]:
         """Return the parameters, checked."""
         return check_parameters(self)
+
+    def _checked_parameters(self) -> dict[str, Any]:
+        """Return the parameters, checked; an unknown loss is named before anything else."""
+        try:
+            params = self._parameters()
+        except InvalidParameterError as first:
+            try:
+                self._make_loss(ANY_CLASSES)
+            except UnknownLossError:
+                raise
+            except Exception:  # by the parameter that is wrong
+                raise first from None
+            raise
+        self._make_loss(ANY_CLASSES)
+        return params
 
     def _resolve(
         self, params: dict[str, Any], data: TrainingData | None = None, loss: Loss | None = None
@@ -255,8 +270,7 @@ class FitMixin:
     ) -> Self:
         """Fit the model; `seed` is that of a new model, None: `random_state` has it."""
         begin = time.perf_counter()
-        params = self._parameters()
-        self._make_loss(ANY_CLASSES)  # an unknown loss is named before any problem of the data
+        params = self._checked_parameters()
         self._check_arguments(params, arguments)
         self._check_offsets(arguments)
         hold_out, previous = self._hold_out(params), self._previous_model(params)

@@ -25,7 +25,7 @@ from stagewise.training.results import FitResult
 from stagewise.training.specs import FitContext, LearnerAdapter
 from stagewise.training.stored.checkpoint import Checkpoints
 from stagewise.validation.messages import short_repr
-from stagewise.validation.parameters import refused_loss, suggests_names
+from stagewise.validation.parameters import suggests_names, unknown_loss
 
 __all__ = ["GradientBoostingSurvival"]
 
@@ -230,7 +230,7 @@ held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_rep
             self._check_own_parameters(None)
             return loss
         if not isinstance(loss, str) or loss not in SURVIVAL_LOSSES:
-            raise InvalidParameterError(refused_loss(loss, name, SURVIVAL_LOSSES, SURVIVAL_FORMS))
+            raise unknown_loss(loss, name, SURVIVAL_LOSSES, SURVIVAL_FORMS)
         self._check_own_parameters(loss)
         kind = SURVIVAL_LOSSES[loss]
         try:

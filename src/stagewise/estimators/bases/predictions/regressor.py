@@ -28,7 +28,7 @@ from stagewise.metrics.probabilistic import d2_pinball
 from stagewise.model.model import Model
 from stagewise.training.reading.target_reader import NumberReader, TargetReader
 from stagewise.validation.messages import short_repr
-from stagewise.validation.parameters import refused_loss
+from stagewise.validation.parameters import unknown_loss
 
 __all__ = ["RegressionLossParameters", "RegressorPredictions"]
 
@@ -206,9 +206,7 @@ class RegressionLossParameters:
                 )
             return own
         if kind is None:
-            raise InvalidParameterError(
-                refused_loss(loss, estimator_name, REGRESSION_LOSSES, LOSS_FORMS)
-            )
+            raise unknown_loss(loss, estimator_name, REGRESSION_LOSSES, LOSS_FORMS)
         try:
             return kind(**given)
         except (TypeError, ValueError) as error:
