@@ -30,7 +30,7 @@ EXTRAS   := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))[
 	print(*p["dependencies"], *sum((p["optional-dependencies"][e] for e in sys.argv[1:]), []), sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test classes-bench accuracy accuracy-tuned ranking survival explain intervals scoring shapes bench bench-large out-of-core cluster-bench cluster-model stubs structure figures docs docs-look cluster cluster-oldest sanitize oom fuzz format wheel wheel-test workflows clean
+.PHONY: help setup build demo test classes-bench accuracy accuracy-tuned ranking survival explain intervals scoring shapes cost-curves bench bench-large out-of-core cluster-bench cluster-model stubs structure figures docs docs-look cluster cluster-oldest sanitize oom fuzz format wheel wheel-test workflows clean
 
 help: ## say what can be typed here
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,10 +82,7 @@ scoring: $(BENCH)/.installed ## measure predictions of Parquet files against the
 out-of-core: $(BENCH)/.installed ## measure training from files against the peers (OUT_OF_CORE_ARGS)
 	$(BENCH)/bin/python benchmarks/out_of_core/run.py $(OUT_OF_CORE_ARGS)
 
-cluster-shapes: $(BENCH)/.installed ## measure every shape of work against the peers (20 minutes; SHAPES_ARGS)
-	$(BENCH)/bin/python benchmarks/shapes/run.py $(SHAPES_ARGS)
-
-bench: shapes ## measure training on a Dask cluster against the peers (CLUSTER_BENCH_ARGS)
+cluster-bench: $(BENCH)/.installed ## measure training on a Dask cluster against the peers (CLUSTER_BENCH_ARGS)
 	$(BENCH)/bin/python benchmarks/cluster/run.py $(CLUSTER_BENCH_ARGS)
 
 cluster-model: $(BENCH)/.installed ## write the cost model of docs/cluster.md from the figures of cluster-bench
@@ -94,7 +91,13 @@ cluster-model: $(BENCH)/.installed ## write the cost model of docs/cluster.md fr
 bench-large: scoring out-of-core cluster-bench cluster-model ## the three benchmarks of files and clusters, then the page of bench
 	$(BENCH)/bin/python benchmarks/run.py --report-only
 
-bench: $(BENCH)/.installed ## measure against the peers and write benchmarks/RESULTS.md
+shapes: $(BENCH)/.installed ## measure every shape of work against the peers (SHAPES_ARGS)
+	$(BENCH)/bin/python benchmarks/shapes/run.py $(SHAPES_ARGS)
+
+cost-curves: $(BENCH)/.installed ## time and memory against rows, columns, leaves, classes, trees and categories
+	$(BENCH)/bin/python benchmarks/shapes/curves.py $(CURVES_ARGS)
+
+bench: shapes ## measure against the peers and write benchmarks/RESULTS.md, after the shapes of work
 	$(BENCH)/bin/python benchmarks/run.py $(BENCH_ARGS)
 
 stubs: $(BUILT) ## generate src/stagewise/_native.pyi from the bindings
