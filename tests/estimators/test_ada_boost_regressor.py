@@ -176,5 +176,5 @@ def test_an_estimator_without_weights_is_refused_by_name():
 
 
 def test_validation_rows_are_refused(table):
-    with pytest.raises(TypeError, match="no argument 'X_val'"):
+    with pytest.raises(TypeError, match="no arguments 'X_val'"):
         AdaBoostRegressor().fit(table.X, table.number, X_val=table.X, y_val=table.number)

@@ -259,7 +259,7 @@ def test_49_error_names_a_validation_label_that_is_not_in_training(kind: type, t
     if "X_val" not in inspect.signature(kind.fit).parameters:
         # Bagging, automatic models and least squares have no validation set.
         assert reads_no_validation_rows(kind)
-        with pytest.raises(TypeError, match=r"fit\(\) has no argument 'X_val'"):
+        with pytest.raises(TypeError, match=r"fit\(\) has no arguments 'X_val'"):
             small(kind).fit(table.X, y, X_val=table.X, y_val=y)
         return
     held = {"X_val": table.X, "y_val": y}

@@ -144,10 +144,10 @@ def unknown_arguments(
         if not hint and kind is not None and function_name != "fit":
             hint = call_hint(name, kind, function_name, value)
         hints[name] = hint or _hint(name, function_name, own, kind)
-    if len(hints) == 1:
-        ((name, hint),) = hints.items()
-        return TypeError(f"{function_name}() has no argument {name!r}.{hint}")
-    start = f"{function_name}() has no arguments {', '.join(map(repr, hints))}."
+    names = ", ".join(map(repr, hints))
+    start = f"{function_name}() has no argument{'s' if len(hints) > 1 else ''} {names}."
+    if len({*hints.values()}) == 1:
+        return TypeError(start + next(iter(hints.values())))
     lines = [f"  {name}:{hint}" for name, hint in hints.items()]
     return TypeError("\n".join([start, *lines]))
 

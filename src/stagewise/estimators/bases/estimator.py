@@ -71,7 +71,8 @@ class LibraryEstimator(BaseEstimator, metaclass=SuggestsClassMethods):
             """Raise AttributeError; for a name of another library, with what replaces it here."""
             is_left_out = name in FACTS_OF_A_FIT and "model_" in vars(self)
             is_left_out &= "fit_report_" not in vars(self)
-            hint = LEFT_OUT if is_left_out else attribute_hint(name, type(self))
+            is_own = hasattr(type(self), name)  # a property that raised an error
+            hint = LEFT_OUT if is_left_out else "" if is_own else attribute_hint(name, type(self))
             if hint:
                 message = f"{type(self).__name__!r} object has no attribute {name!r}.{hint}"
                 raise AttributeError(message, name=name, obj=self)
