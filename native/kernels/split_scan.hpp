@@ -34,12 +34,12 @@ struct Prefixes {
 typedef int64_t PackedLanes __attribute__((vector_size(32)));
 typedef int32_t Halves __attribute__((vector_size(32)));
 
-// Running sums of four integers after `carry`: two shifted additions, [a b c d] -> [a ab abc abcd].
-PackedLanes running_sums(PackedLanes x, PackedLanes carry) {
+// Running sums of four integers: two shifted additions, [a b c d] -> [a ab abc abcd].
+PackedLanes running_sums(PackedLanes x) {
   const PackedLanes zero = {};
   x += __builtin_shufflevector(x, zero, 4, 0, 1, 2);
   x += __builtin_shufflevector(x, zero, 4, 4, 0, 1);
-  return x + carry;
+  return x;
 }
 
 // The prefixes of n bins after a sum; returns the sum after them.
@@ -51,9 +51,13 @@ int64_t prefix(const int64_t* packed_sums, size_t n, int64_t sum, Prefixes* out)
     PackedLanes a, b;
     __builtin_memcpy(&a, packed_sums + i, sizeof a);
     __builtin_memcpy(&b, packed_sums + i + 4, sizeof b);
-    a = running_sums(a, carry);
-    b = running_sums(b, __builtin_shufflevector(a, a, 3, 3, 3, 3));
-    carry = __builtin_shufflevector(b, b, 3, 3, 3, 3);
+    // The sum of all eight does not wait for the carry, so that groups overlap.
+    a = running_sums(a);
+    b = running_sums(b) + __builtin_shufflevector(a, a, 3, 3, 3, 3);
+    const PackedLanes all = __builtin_shufflevector(b, b, 3, 3, 3, 3);
+    a += carry;
+    b += carry;
+    carry += all;
     const Halves low = __builtin_shufflevector((Halves)a, (Halves)b, 0, 2, 4, 6, 8, 10, 12, 14);
     const Halves high = __builtin_shufflevector((Halves)a, (Halves)b, 1, 3, 5, 7, 9, 11, 13, 15);
     __builtin_memcpy(out->hessian + i, &low, sizeof low);
