@@ -167,6 +167,8 @@ def test_extreme_scores_do_not_overflow():
         ("max(0, 1 - y*f)", {"y": "±1", "hessian": "1"}, "convex"),
         ("log(cosh(y - f))", {}, "convex"),
         ("sqrt(1 + (y - f)**2)", {}, "convex at 69 scores for each of 6 targets"),
+        # The second derivative jumps at f = y.
+        ("3*max(y - f, 0)**2 + max(f - y, 0)**2", {}, "convex at 69 scores for each of 6 targets"),
         (
             "log(1 + (y - f)**2)",
             {"hessian": "2"},

@@ -30,6 +30,17 @@ def fitted(**parameters):
     return model, X[200:], Y[200:]
 
 
+def test_scores_are_found_by_names_of_labels_in_any_case():
+    X, Y = films()
+    model = GradientBoostingClassifier(n_estimators=5)
+    model.fit(X[:200], Y[:200].set_axis(["Drama", "drama", "CRIME"], axis=1))
+    found = scores(model, X[200:], Y[200:].to_numpy(), n_resamples=5)
+    own = {score.name: score for score in found.scores}
+    assert found["auc_Drama"] is own["auc_Drama"] is not found["auc_drama"]
+    assert found["auc_crime"] is own["auc_CRIME"]
+    assert found["MEAN AUC"] is own["macro_auc"]
+
+
 @pytest.mark.parametrize("leaves", ["constant", "vector"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_scores_are_those_of_scikit_learn(leaves, weighted):

@@ -147,9 +147,10 @@ class Scores(Tabled):
 
     def __getitem__(self, name: str) -> Score:
         """Return the score of this name, or of its label, such as "AUC", in any case."""
-        for score in self.scores:
-            if name.lower() in (score.name, score.label.lower()):
-                return score
+        for fold in (str, str.lower):  # names of labels may differ in case only
+            for score in self.scores:
+                if fold(name) in (fold(score.name), fold(score.label)):
+                    return score
         raise KeyError(
             f"{name!r} is not a score; the scores are {', '.join(s.name for s in self.scores)}"
         )

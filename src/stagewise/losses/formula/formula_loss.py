@@ -218,9 +218,11 @@ class FormulaLoss(Loss):
         with np.errstate(all="ignore"):
             slope = (high[0] - low[0]) / (2.0 * step)
             size = np.maximum(1.0, np.abs(slope))
-            kink = np.abs(high[1] - low[1]) > 0.01 * size
+            between = np.abs(high[1] - low[1])
+            kink = between > 0.01 * size
             rounding = 1e-14 * (np.abs(low[0]) + np.abs(high[0])) / step
-            wrong = np.abs(slope - gradient) > np.maximum(TOLERANCE * size, rounding)
+            # Both lie between the gradients of the two ends, also where the curvature jumps.
+            wrong = np.abs(slope - gradient) > np.maximum(TOLERANCE * size, rounding) + between
         if (wrong & ~kink & np.isfinite(slope)).any():
             at = int(np.argmax(wrong & ~kink & np.isfinite(slope)))
             raise ValueError(
