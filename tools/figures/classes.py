@@ -6,9 +6,10 @@ import numpy as np
 from style import BLUE, GREEN, GREY, ORANGE, RED, plt, save
 
 from stagewise import GradientBoostingClassifier
+from stagewise.inspection import Calibration, Predictions, scores
 from stagewise.losses import Brier, Focal, Hinge, Logistic, Loss
 
-__all__ = ["class_losses", "formula_losses", "ordinal"]
+__all__ = ["class_losses", "formula_losses", "label_quality", "ordinal"]
 
 
 def ordinal() -> None:
@@ -27,15 +28,16 @@ def ordinal() -> None:
     grid = np.linspace(score.min(), score.max(), 300)
     cuts = model.thresholds_[np.newaxis] - grid[:, np.newaxis]
     below = np.hstack([np.zeros((300, 1)), 1 / (1 + np.exp(-cuts)), np.ones((300, 1))])
-    for k, colour in enumerate(colours):
-        right.plot(grid, np.diff(below)[:, k], color=colour, lw=1.8, label=f"class {k}")
+    for k, (colour, line) in enumerate(zip(colours, ("-", "--", "-.", ":"), strict=True)):
+        drawn = np.diff(below)[:, k]
+        right.plot(grid, drawn, color=colour, ls=line, lw=1.8, label=f"class {k}")
     for axes in (left, right):
         for threshold in model.thresholds_:
             axes.axvline(threshold, color=GREY, lw=1.2, ls="--")
         axes.set(xlabel="score F(x)", xlim=(grid[0], grid[-1]))
     left.set(ylabel="class of test rows", yticks=range(4))
     right.set(ylabel="probability", ylim=(0, 1.02))
-    right.legend(loc="upper center")
+    right.legend(loc="upper center", frameon=True, framealpha=1)
     save(fig, "ordinal")
 
 
@@ -70,16 +72,53 @@ def class_losses() -> None:
     margin = np.linspace(-4, 4, 801)
     one = np.ones(len(margin), dtype=np.int32)
     ways = {
-        "log loss": (Logistic(), GREY),
-        "focal, γ = 2": (Focal(2.0), BLUE),
-        "Brier": (Brier(), ORANGE),
-        "squared hinge": (Hinge(), GREEN),
+        "log loss": (Logistic(), GREY, "-"),
+        "focal, γ = 2": (Focal(2.0), BLUE, "-"),
+        "Brier": (Brier(), ORANGE, "--"),
+        "squared hinge": (Hinge(), GREEN, "-."),
     }
     fig, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.0))
-    for name, (loss, colour) in ways.items():
-        left.plot(margin, loss.loss(one, margin), color=colour, lw=1.8, label=name)
-        right.plot(margin, loss.mean(margin)[:, 1], color=colour, lw=1.8, label=name)
+    for name, (loss, colour, line) in ways.items():
+        left.plot(margin, loss.loss(one, margin), color=colour, ls=line, lw=1.8, label=name)
+        right.plot(margin, loss.mean(margin)[:, 1], color=colour, ls=line, lw=1.8)
     left.set(xlabel="margin", ylabel="loss", ylim=(-0.05, 4.2), xlim=(-4, 4))
     right.set(xlabel="score F", ylabel="predicted probability", ylim=(-0.02, 1.02), xlim=(-4, 4))
     left.legend(loc="upper right")
     save(fig, "class_losses")
+
+
+def label_quality() -> None:
+    """Draw the AUC of each label, of separate and of shared trees, and reliability."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6_000, 6))
+    shared = X[:, 0] + X[:, 1] * X[:, 2]
+    own = np.column_stack([X[:, 3], X[:, 4], X[:, 5], X[:, 3], X[:, 4], X[:, 5]])
+    noise = np.array([0.5, 0.5, 1.0, 1.0, 1.5, 2.0]) * rng.logistic(size=(6_000, 6))
+    latent = shared[:, np.newaxis] + 0.5 * own + noise
+    shares = (0.5, 0.05, 0.3, 0.1, 0.5, 0.2)
+    Y = latent > [np.quantile(own, 1 - p) for own, p in zip(latent.T, shares, strict=True)]
+    train, test = slice(0, 1_000), slice(1_000, None)
+    fig, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.0))
+    ways = {"constant": (BLUE, "o", -0.12), "vector": (ORANGE, "s", 0.12)}
+    for leaves, (colour, mark, shift) in ways.items():
+        model = GradientBoostingClassifier(leaves=leaves).fit(X[train], Y[train])
+        found = scores(model, X[test], Y[test])
+        print(f"  {leaves}: mean AUC {found['macro_auc'].value:.4f}")
+        for k in range(6):
+            auc = found[f"auc_y{k}"]
+            left.plot([k + shift] * 2, [auc.low, auc.high], color=colour, lw=2, alpha=0.5)
+            name = f'leaves="{leaves}"' if k == 0 else None
+            left.plot(k + shift, auc.value, mark, color=colour, ms=6, label=name)
+    shares = [f"y{k}\n{100 * share:.0f} %" for k, share in enumerate(Y[test].mean(axis=0))]
+    left.set(xlabel="label, and its share of the rows", ylabel="AUC of test rows")
+    left.set(xticks=range(6), xticklabels=shares)
+    left.legend()
+    proba = model.predict_proba(X[test])
+    right.plot([0, 1], [0, 1], color=GREY, ls=":", lw=1)
+    for k, colour, line in ((0, BLUE, "o-"), (1, ORANGE, "s--"), (5, GREEN, "^-.")):
+        found = Calibration.of(Predictions.from_arrays(Y[test, k], proba[k], model.classes_[k]))
+        right.vlines(found.predicted, found.low, found.high, color=colour, lw=3, alpha=0.35)
+        right.plot(found.predicted, found.observed, line, color=colour, ms=4, label=f"y{k}")
+    right.legend()
+    right.set(xlabel="predicted probability", ylabel="observed share")
+    save(fig, "label_quality")

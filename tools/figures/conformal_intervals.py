@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.colors import ListedColormap
 from style import BLUE, GREEN, GREY, ORANGE, plt, save
 
-from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
+from stagewise import Conformal, GradientBoostingClassifier, GradientBoostingRegressor
 from stagewise.inspection import calibration as calibration_of
 from stagewise.inspection import coverage
 
@@ -67,4 +68,48 @@ def calibrated_probabilities() -> None:
     save(fig, "calibrated_probabilities")
 
 
-FIGURES = (prediction_intervals, calibrated_probabilities)
+def _overlapping(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return points in the plane of a frequent, a less frequent and a rare class."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(3, size=n, p=[0.62, 0.3, 0.08])
+    centre = np.array([[-1.0, -0.6], [1.0, -0.6], [0.0, 1.0]])[y]
+    return centre + rng.normal(0, 0.8, (n, 2)), y
+
+
+def prediction_sets() -> None:
+    """Draw the number of classes in the set of each point, and the coverage of each class."""
+    (X, y), (X_new, y_new) = _overlapping(3000, 0), _overlapping(20_000, 1)
+    side = np.linspace(-3.2, 3.2, 160)
+    grid = np.stack(np.meshgrid(side, side), -1).reshape(-1, 2)
+    ways = {
+        "one threshold": (Conformal(method="cv"), BLUE, "o-"),
+        "per_class=True": (Conformal(method="cv", per_class=True), ORANGE, "s--"),
+    }
+    fig, axes = plt.subplots(1, 3, figsize=(10.6, 3.5), layout="constrained")
+    shades = ListedColormap(["#f4f4f4", "#bcd4ee", "#5f97d3"])
+    for ax, (name, (conformal, colour, line)) in zip(axes, ways.items(), strict=False):
+        model = GradientBoostingClassifier(conformal=conformal, max_leaf_nodes=8).fit(X, y)
+        size = model.predict_set(grid, coverage=0.9).sum(axis=1).reshape(160, 160)
+        image = ax.pcolormesh(side, side, size, cmap=shades, vmin=0.5, vmax=3.5)
+        for k, mark in enumerate(("k.", "ws", "k^")):
+            style = {"ms": (3, 3, 4)[k], "mec": "black", "mew": 0.6}
+            ax.plot(*X[:300][y[:300] == k].T, mark, label=f"class {k}", **style)
+        sets = model.predict_set(X_new, coverage=0.9)
+        own = sets[np.arange(len(y_new)), y_new]
+        shares = [own.mean(), *(own[y_new == k].mean() for k in range(3))]
+        print(f"  {name}: {np.round(shares, 3)}, {sets.sum(axis=1).mean():.2f} classes")
+        ax.set(title=name, xlabel="first feature", xlim=(-3.2, 3.2), ylim=(-3.2, 3.2))
+        ax.grid(visible=False)
+        axes[2].plot(range(4), shares, line, color=colour, ms=5, label=name)
+    axes[0].set(ylabel="second feature")
+    axes[0].legend(loc="lower left", fontsize=7, frameon=True)
+    fig.colorbar(image, ax=axes[1], ticks=(1, 2, 3), label="classes in the set")
+    axes[2].axhline(0.9, color=GREY, ls=":", lw=1)
+    labels = ["all", "class 0\n62 %", "class 1\n30 %", "class 2\n8 %"]
+    axes[2].set(title="coverage of new rows", ylim=(0.5, 1.0), xticks=range(4))
+    axes[2].set_xticklabels(labels)
+    axes[2].legend(loc="lower left")
+    save(fig, "prediction_sets")
+
+
+FIGURES = (prediction_intervals, prediction_sets, calibrated_probabilities)

@@ -1,4 +1,4 @@
-"""The figure of docs/quantiles.md and docs/distributions.md: fans of a simulated table."""
+"""Figures of docs/quantiles.md and docs/distributions.md."""
 
 from __future__ import annotations
 
@@ -41,3 +41,36 @@ def distributions() -> None:
     axes[0].set_ylabel("y")
     fig.tight_layout()
     save(fig, "distributions")
+
+
+def families() -> None:
+    """Draw densities of a row by two families, and their probability integral transforms."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 10, (7_000, 1))
+    spread = 0.25 + 0.05 * x[:, 0]
+    y = np.exp(1 + 0.1 * x[:, 0] + spread * rng.normal(size=7_000))
+    fig, axes = plt.subplots(1, 3, figsize=(10.2, 3.3), width_ratios=(4, 3, 3))
+    values = np.linspace(-3, 25, 400)
+    row = np.array([[6.0]])
+    for ax, (loss, colour, line) in zip(
+        axes[1:], (("normal", ORANGE, "--"), ("log_normal", BLUE, "-")), strict=True
+    ):
+        model = GradientBoostingRegressor(loss=loss).fit(x[:2_000], y[:2_000])
+        density = model.predict_dist(row).density(values[np.newaxis])[0]
+        axes[0].plot(values, density, color=colour, ls=line, label=f'loss="{loss}"')
+        found = model.predict_dist(x[2_000:])
+        likelihood = found.log_density(y[2_000:]).mean()
+        print(f"  {loss}: log-likelihood {likelihood:.3f}")
+        u = found.cdf(y[2_000:])
+        ax.hist(u, bins=20, range=(0, 1), density=True, color=colour, alpha=0.8)
+        ax.axhline(1, color=GREY, ls=":")
+        title = f"{loss}\nlog-likelihood {likelihood:.2f}"
+        ax.set(xlabel="u = cdf(y), 5,000 new rows", title=title, ylim=(0, 2.6))
+    positive = values[values > 0]
+    z = (np.log(positive) - 1.6) / 0.55
+    true = np.exp(-(z**2) / 2) / (0.55 * positive * np.sqrt(2 * np.pi))
+    axes[0].plot(positive, true, color="black", ls=":", lw=2, label="true density")
+    axes[0].set(xlabel="y", ylabel="density at x = 6", title="the distribution of one row")
+    axes[0].legend()
+    axes[1].set(ylabel="density of u")
+    save(fig, "families")

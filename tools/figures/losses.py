@@ -11,6 +11,7 @@ from stagewise.losses import (
     Exponential,
     Huber,
     Logistic,
+    PseudoHuber,
     Quantile,
     SquaredError,
 )
@@ -37,8 +38,9 @@ def losses() -> None:
     zero = np.zeros_like(residual)
     ways = {
         "squared error": (SquaredError(), RED, "-"),
-        "absolute error": (AbsoluteError(), GREEN, "-"),
+        "absolute error": (AbsoluteError(), GREEN, "--"),
         "Huber, δ = 1": (Huber(delta=1.0), BLUE, "-"),
+        "pseudo-Huber, δ = 1": (PseudoHuber(delta=1.0), GREY, ":"),
         "quantile, q = 0.8": (Quantile(quantile=0.8), ORANGE, "-."),
     }
     for name, (loss, colour, line) in ways.items():

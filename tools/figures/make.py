@@ -15,11 +15,11 @@ import numpy as np
 from accuracy import accuracy
 from bagging import bagging, committees, cross_validation_committees
 from bias_variance import bias_variance_figure
-from classes import class_losses, formula_losses, ordinal
-from conformal_intervals import calibrated_probabilities, prediction_intervals
+from classes import class_losses, formula_losses, label_quality, ordinal
+from conformal_intervals import calibrated_probabilities, prediction_intervals, prediction_sets
 from corrections import corrective
 from data import TEXTBOOK, additive, spheres, wave
-from distributions import distributions
+from distributions import distributions, families
 from forests import random_forest
 from guides import columns, intervals, threshold_costs, tuning, tutorial
 from insurance import insurance
@@ -30,7 +30,7 @@ from margins import ada_boost_path_figure, margins_figure
 from median import ada_boost_r2
 from multiway import multiway_splits
 from quality import quality, shapley
-from ranking import ranking
+from ranking import ranking, ranking_losses
 from sampling import dart, sampling
 from simulated import simulated
 from sklearn.linear_model import Ridge
@@ -52,7 +52,7 @@ from stagewise import (
     StagewiseRegressor,
 )
 from stagewise.learners import HistogramTree
-from survival import survival
+from survival import survival, survival_curves
 
 
 def test_errors(model: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -386,6 +386,7 @@ FIGURES: list[Callable[[], None]] = [
     ordinal,
     formula_losses,
     class_losses,
+    label_quality,
     ada_boost_path_figure,
     ada_boost_r2,
     margins_figure,
@@ -397,16 +398,20 @@ FIGURES: list[Callable[[], None]] = [
     landing,
     accuracy,
     distributions,
+    families,
     insurance,
     prediction_intervals,
+    prediction_sets,
     calibrated_probabilities,
     ranking,
+    ranking_losses,
     threshold_costs,
     intervals,
     columns,
     tuning,
     tutorial,
     survival,
+    survival_curves,
 ]
 
 
