@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
+from stagewise.metrics.explained import ExplainedShare
 from stagewise.validation.messages import short_repr
 
 __all__ = ["FitFacts", "Function", "Metric"]
@@ -118,6 +119,16 @@ class Metric:
         if self.for_fit is None:
             return self
         return replace(self, function=self.for_fit(facts), for_fit=None)
+
+    def beside(self, offset: npt.NDArray[np.float64], *, multiplies: bool) -> Metric:
+        """Return the metric of rows with offsets: the baseline of D² is beside them.
+
+        The parameters are those of `ExplainedShare.beside`.
+        """
+        own = self.function
+        if not isinstance(own, ExplainedShare):
+            return self
+        return replace(self, function=own.beside(offset, multiplies=multiplies))
 
     def value(
         self,
