@@ -8,19 +8,24 @@ function learningSection({ facts }) {
     put(section, h("p", { class: "lead" }, "No losses were recorded by round. Fit with early stopping or a validation set to get learning curves. A single tree has no rounds."));
     return section;
   }
-  const curves = [["training rows", l.train, ""], ["validation rows", l.validation, "other"], ["out-of-bag rows", l.out_of_bag, "third"]]
+  put(section, h("p", { class: "lead" }, facts.rounds_note));
+  for (const one of [l, facts.learning_metric]) if (one) put(section, ...learningCurves(one));
+  return section;
+}
+
+/** The legend, the chart and the table of a loss, or of a metric, on all sets of rows. */
+function learningCurves(l) {
+  const curves = [["training rows", l.train, ""], ["validation rows", l.validation, "other"], ["out-of-bag rows", l.out_of_bag, "third"],
+    ...Object.entries(l.sets).map(([name, values]) => [name, values, "other"])]
     .filter(([, values]) => values && values.length);
   const longest = Math.max(...curves.map(([, values]) => values.length));
-  put(section,
-    h("p", { class: "lead" }, l.chosen < longest
-      ? `The model uses ${formatNumber(l.chosen)} of ${formatNumber(longest)} ${l.unit}, where the loss on validation or out-of-bag rows was lowest.`
-      : `The model uses all ${formatNumber(l.chosen)} ${l.unit}.`),
+  return [
     legend(curves.map(([name, , colour]) => [name, colour])),
     figure(`${l.loss} after each round; the vertical line marks the number of ${l.unit} that predictions use.`, (width) => {
       const all = curves.flatMap(([, values]) => Array.from(values)).filter(Number.isFinite);
       const chart = new Chart(width, 300, { x: [1, Math.max(longest, 2)], y: ends(all), label: `Learning curves: ${l.loss} by round` })
         .axes({ xLabel: l.unit, yLabel: l.loss });
-      chart.rule({ x: l.chosen, class: "mark" });
+      if (l.chosen <= longest) chart.rule({ x: l.chosen, class: "mark" });
       for (const [, values, colour] of curves) chart.line(Array.from(values, (_, i) => i + 1), values, { class: colour });
       addTip(chart.svg, (event) => {
         const at = Math.min(Math.max(Math.round(chart.pointed(event).x), 1), longest);
@@ -31,8 +36,8 @@ function learningSection({ facts }) {
     asTable("Show the numbers", `${l.loss} after each round`, [
       { title: l.unit, cell: (i) => formatNumber(i + 1) },
       ...curves.map(([name, values]) => ({ title: name, number: true, cell: (i) => formatNumber(values[i], 6) })),
-    ], () => Array.from({ length: longest }, (_, i) => i)));
-  return section;
+    ], () => Array.from({ length: longest }, (_, i) => i)),
+  ];
 }
 
 function qualitySection(page) {
