@@ -9,7 +9,9 @@ function learningSection({ facts }) {
     return section;
   }
   put(section, h("p", { class: "lead" }, facts.rounds_note));
-  for (const one of [l, facts.learning_metric]) if (one) put(section, ...learningCurves(one));
+  put(section, ...learningCurves(l));
+  const metric = facts.learning_metric;
+  if (metric) put(section, h("h3", {}, metric.loss), ...learningCurves(metric));
   return section;
 }
 
@@ -114,7 +116,7 @@ function numbersQuality(section, all) {
     });
     return chart.rule({ x: 0 }).svg;
   });
-  const normal = figure("Normal Q-Q plot of the standardized residuals, with the line through the quartiles. Ends that leave the line show tails heavier or lighter than normal.", (width) => {
+  const normal = figure("Normal Q-Q plot of the residuals, standardized by their median and quartiles, with the line through the quartiles. Ends that leave the line show tails heavier or lighter than normal.", (width) => {
     const n = now();
     const [x, y] = [ends(n.normal), robustEnds(n.quantile)];
     const chart = new Chart(width, 260, { x, y, label: "Quantiles of residuals against normal quantiles", clip: true })
@@ -124,7 +126,7 @@ function numbersQuality(section, all) {
     const [low, high] = [quartile(-0.6745), quartile(0.6745)];
     const slope = (high - low) / 1.349;
     chart.line(x, x.map((z) => (low + high) / 2 + slope * z), { class: "thin picked" });
-    addDots(chart, n.normal, n.quantile, null, (i) => [`residual ${formatNumber(n.quantile[i], 3)} standard deviations`, `normal ${formatNumber(n.normal[i], 3)}`]);
+    addDots(chart, n.normal, n.quantile, null, (i) => [`standardized residual ${formatNumber(n.quantile[i], 3)}`, `normal ${formatNumber(n.normal[i], 3)}`]);
     return chart.svg;
   });
   const figures = all[0].deviance ? devianceFigures(now) : [scatter, fan, shape, normal];
