@@ -60,7 +60,17 @@ def test_the_baselines_of_shares_have_the_best_log_odds_beside_the_offset(rows):
     assert found["cross_entropy"].baseline == pytest.approx(best.fun, rel=1e-8)
     squares = np.average((y - expit(offset + best.x)) ** 2, weights=weight)
     assert found["rmse"].baseline == pytest.approx(squares**0.5, rel=1e-6)
-    assert found["r2"].value == pytest.approx(1 - found["rmse"].value ** 2 / squares, rel=1e-6)
+    variance = np.average((y - np.average(y, weights=weight)) ** 2, weights=weight)
+    assert found["r2"].value == pytest.approx(1 - found["rmse"].value ** 2 / variance, rel=1e-6)
+
+    # Log odds are neither factors nor differences of shares: D² has one constant for all rows.
+    model.set_params(eval_metric="d2_absolute_error", early_stopping=False)
+    own = {"X": X, "y": y, "sample_weight": weight, "offset": offset}
+    model.fit(X, y, weight, offset=offset, eval_set={"same": own})
+    plain = d2_absolute_error_score(y, model.predict(X, offset=offset), sample_weight=weight)
+    assert model.evals_result_["same"]["d2_absolute_error"][-1] == pytest.approx(plain)
+    named = scores(model, X, y, sample_weight=weight, offset=offset, metrics="d2_absolute_error")
+    assert named["d2_absolute_error"].value == pytest.approx(plain)
 
 
 def test_the_baselines_of_errors_are_the_best_rates_times_the_exposure(rows):

@@ -120,15 +120,22 @@ class Metric:
             return self
         return replace(self, function=self.for_fit(facts), for_fit=None)
 
-    def beside(self, offset: npt.NDArray[np.float64], *, multiplies: bool) -> Metric:
+    def beside(self, offset: npt.NDArray[np.float64], loss: Any) -> Metric:
         """Return the metric of rows with offsets: the baseline of D² is beside them.
 
-        The parameters are those of `ExplainedShare.beside`.
+        Parameters
+        ----------
+        offset : float64 array of shape (n_rows, n_targets)
+            The offsets, before the link.
+        loss : Loss
+            The loss of the model. Other links than the logarithm and the identity, such as log
+            odds, have one constant for all rows.
         """
         own = self.function
-        if not isinstance(own, ExplainedShare):
+        known = loss.log_link or loss.degree is not None
+        if not isinstance(own, ExplainedShare) or not known:
             return self
-        return replace(self, function=own.beside(offset, multiplies=multiplies))
+        return replace(self, function=own.beside(offset, multiplies=loss.log_link))
 
     def value(
         self,

@@ -241,8 +241,7 @@ class _Registered(Metric):
         weights = None if (own == own[0]).all() else own
         metric, offsets = self._metric, self._predictions.offsets
         if offsets is not None and self._predictions.classes is None:
-            multiplies = offsets.loss.log_link
-            metric = metric.beside(offsets.offset[known][:, :1], multiplies=multiplies)
+            metric = metric.beside(offsets.offset[known][:, :1], offsets.loss)
         return float(metric.function(self._y[known], y_pred[known], weights))
 
     def value(self, weight: Vector) -> float:
