@@ -159,6 +159,21 @@ def test_one_outlier_does_not_flatten_the_plots(page, show):
         )
         assert np.ptp(heights) > 200
     assert page.locator("#data .spark .point").count() == 2
+    ticks = page.locator("#quality svg[aria-label^='Quantiles of residuals'] text.tick")
+    numbers = [float(t.replace("−", "-")) for t in ticks.all_text_contents()]
+    assert 3 < np.ptp(numbers) < 20
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_one_outlier_does_not_flatten_the_subgroups(page, show, width):
+    show("an outlier", width)
+    bars = page.locator("#subgroups svg rect.bar")
+    lengths = sorted(bars.evaluate_all("all => all.map((b) => b.width.baseVal.value)"))
+    cut = page.locator("#subgroups svg .far").count()
+    assert 1 <= cut < len(lengths) / 2
+    assert lengths[0] > 0.1 * lengths[-1]
+    assert "cut" in page.locator("#subgroups figcaption").first.text_content()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_limits_of_axes_equal_pythons(lab):

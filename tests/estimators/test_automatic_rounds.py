@@ -18,6 +18,7 @@ from stagewise import (
     Mvs,
     SplitSearch,
 )
+from stagewise.estimators.parameters.defaults import DataFacts, resolve_auto
 from stagewise.training.reading.folds import FoldSizes, refit_rounds
 
 BOTH = pytest.mark.parametrize("kind", [GradientBoostingRegressor, GradientBoostingClassifier])
@@ -216,6 +217,14 @@ def test_many_rows_have_one_kind_of_tree_and_few_rounds():
     own = own.fit_report_["round_choice"]
     assert own["rounds"] == round(own["best_round"] * 2**0.5)
     assert own["rounds"] <= 320
+
+
+@pytest.mark.parametrize(("n_rows", "most"), [(50_001, 320), (60_000, 267), (10**6, 250)])
+def test_many_rows_have_at_least_250_rounds(n_rows, most):
+    """With 100 rounds, the loss of held-out rows still falls on large tables."""
+    facts = DataFacts(n_rows, fold_share=1.0)
+    params = GradientBoostingRegressor().get_params(deep=False)
+    assert resolve_auto(params, facts)["n_estimators"] == most
 
 
 def test_groups_of_fit_are_used(table):

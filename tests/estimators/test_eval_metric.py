@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 from sklearn import metrics as sk
+from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import KFold
 
 from stagewise import (
@@ -40,6 +41,17 @@ POINT_METRICS = [
     if metric.task == "regression" and not metric.of_distribution
 ]
 """The metrics of one prediction per row."""
+
+
+def best_round(costs, losses):
+    """Return the round that is kept, by the definition in docs/training.md."""
+    best = 0
+    for m, (cost, loss) in enumerate(zip(costs, losses, strict=True)):
+        nine_tenths = losses[0] - 0.9 * (losses[0] - min(losses[: m + 1]))
+        too_early = min(losses[: best + 1]) > nine_tenths
+        if too_early or (cost, loss) < (costs[best], losses[best]):
+            best = m
+    return best + 1
 
 
 @pytest.fixture(scope="module")
@@ -180,9 +192,9 @@ def test_boosting_stops_by_the_error_rate(kind, classes):
     errors = [np.mean(label != y[300:]) for label in model.staged_predict(X[300:])]
     found = model.evals_result_["valid"]["error_rate"]
     np.testing.assert_allclose(found[: model.n_iter_], errors)
-    assert model.n_iter_ == int(np.argmin(found)) + 1  # the first of equal ones
-    assert len(found) == model.n_iter_ + 8
-    assert model.fit_report_["stop_reason"] == "no better validation error_rate for 8 rounds"
+    assert model.n_iter_ == best_round(found, model.evals_result_["valid"]["loss"])
+    reason = "no better validation error_rate or loss for 8 rounds"
+    assert len(found) == 150 or model.fit_report_["stop_reason"] == reason
 
 
 def test_larger_values_may_be_better(classes):
@@ -234,7 +246,7 @@ def test_folds_choose_by_the_mean_metric(n_estimators, classes):
         n_estimators=n_estimators, early_stopping=folds, eval_metric="error_rate"
     ).fit(X, y)
     found = model.evals_result_["valid"]["error_rate"]
-    best = int(np.argmin(found))
+    best = best_round(found, model.evals_result_["valid"]["loss"]) - 1
     chosen = model.fit_report_["round_choice"]
     assert chosen["best_round"] == best + 1
     wrong = (model.oof_prediction_.argmax(axis=1) != y).mean()
@@ -254,9 +266,9 @@ def test_forests_stop_by_the_out_of_bag_accuracy(kind, classes):
         **({} if kind is RandomForestClassifier else {"bootstrap": True}),
     ).fit(X, y)
     found = model.evals_result_["oob"]["accuracy"]
-    assert model.n_iter_ == int(np.argmax(found)) + 1 < 200
+    assert model.n_iter_ == best_round(-np.array(found), model.evals_result_["oob"]["loss"]) < 200
     assert found[model.n_iter_ - 1] == pytest.approx(model.oob_score_)
-    reason = "no better out-of-bag accuracy for 15 rounds"
+    reason = "no better out-of-bag accuracy or loss for 15 rounds"
     assert model.fit_report_["stop_reason"] == reason
 
 
@@ -512,3 +524,14 @@ def test_a_scorer_in_the_message_exists_and_can_be_passed(numbers):
     scorer = sk.get_scorer(str(caught.value).split("get_scorer('")[1].split("'")[0])
     model = GradientBoostingRegressor(n_estimators=5, loss="poisson", eval_metric=scorer)
     assert model.fit(X[:300], y[:300], X_val=X[300:], y_val=y[300:]).best_score_["valid"]
+
+
+@pytest.mark.parametrize("early_stopping", [True, "cv"])
+@pytest.mark.parametrize("metric", ["auc", "average_precision"])
+def test_a_metric_that_is_the_best_at_once_does_not_end_the_fit(early_stopping, metric):
+    """Few held-out rows are ordered without an error long before probabilities are good."""
+    X, y = load_breast_cancer(return_X_y=True)
+    model = GradientBoostingClassifier(
+        n_estimators=200, early_stopping=early_stopping, eval_metric=metric, random_state=0
+    ).fit(X[:400], y[:400])
+    assert model.score(X[400:], y[400:]) > 0.93

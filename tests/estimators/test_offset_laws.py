@@ -85,6 +85,25 @@ def test_an_exposure_is_a_weight_of_rates(seed: int, loss: str) -> None:
 
 
 @LAWS
+@given(seed=SEEDS, loss=st.sampled_from(LOG_LINKS), unit=st.sampled_from([0.1, 1.0, 20.0]))
+def test_the_penalty_of_rates_has_the_unit_of_their_mean_weight(
+    seed: int, loss: str, unit: float
+) -> None:
+    """Weights that are not whole numbers are divided by their mean; exposures are not."""
+    X, y, exposure, _ = rows(seed)
+    exposure = unit * exposure
+    weight = exposure ** (2 - {"poisson": 1.0, "gamma": 2.0, "tweedie": 1.5}[loss])
+    penalty = 1.0  # the default of a regression
+    params = {**PLAIN, "loss": loss, "max_step": 1.0}
+    whole = GradientBoostingRegressor(**{**params, "l2_regularization": penalty})
+    rates = GradientBoostingRegressor(**{**params, "l2_regularization": penalty / weight.mean()})
+    whole.fit(X, y, exposure=exposure)
+    rates.fit(X, y / exposure, sample_weight=weight)
+    found, expected = whole.predict(X, exposure=1), rates.predict(X)
+    assert np.quantile(np.abs(found / expected - 1), 0.9) < 1e-3
+
+
+@LAWS
 @given(seed=SEEDS, loss=st.sampled_from(("squared_error", "absolute_error", *LOG_LINKS)))
 def test_weight_2_is_the_row_twice_also_with_an_offset(seed: int, loss: str) -> None:
     X, y, _, rng = rows(seed)

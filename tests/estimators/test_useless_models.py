@@ -333,3 +333,36 @@ def test_targets_beyond_the_precision_are_the_reason_of_a_poisson_tree_without_a
     y[3] = 1e20
     with pytest.warns(UserWarning, match=SAME + r"The largest target is 1e\+20 times the smallest"):
         DecisionTreeRegressor(criterion="poisson").fit(X, y)
+
+
+# ---- models that predict one class --------------------------------------------------------------
+
+
+def classes_of_noise(share: float = 0.3) -> tuple[Any, Any]:
+    rng = np.random.default_rng(1)
+    return rng.normal(size=(1500, 4)), np.where(rng.random(1500) < share, "yes", "no")
+
+
+def test_held_out_rows_that_keep_one_class_are_a_warning() -> None:
+    model = GradientBoostingClassifier(
+        n_estimators=50, early_stopping=True, eval_metric="auc", n_iter_no_change=2, random_state=0
+    )
+    expected = (
+        r"the model predicts the class 'no' for all training rows; 7\d% of them have it\. Held-out "
+        r"rows chose this number of rounds by eval_metric='auc': set a larger n_iter_no_change than"
+    )
+    with pytest.warns(UserWarning, match=expected):
+        model.fit(*classes_of_noise())
+
+
+def test_rounds_that_change_no_class_are_a_warning() -> None:
+    model = GradientBoostingClassifier(n_estimators=20, learning_rate=0.001)
+    expected = r"Set a larger n_estimators than 20, or raise learning_rate=0\.001\."
+    with pytest.warns(UserWarning, match=expected):
+        model.fit(*classes_of_noise())
+
+
+@pytest.mark.parametrize(("share", "rounds"), [(0.05, 20), (0.3, 5)])
+def test_rare_classes_and_trials_of_few_rounds_are_no_warning(share: float, rounds: int) -> None:
+    model = GradientBoostingClassifier(n_estimators=rounds, learning_rate=0.001)
+    model.fit(*classes_of_noise(share))

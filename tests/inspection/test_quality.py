@@ -222,6 +222,15 @@ def test_normal_errors_lie_on_the_diagonal():
     np.testing.assert_allclose(x, y, atol=0.02)
 
 
+def test_one_outlier_does_not_change_standardized_residuals():
+    r = norm.ppf((np.arange(500) + 0.5) / 500)
+    r[-1] = 1e5
+    x, y = Residuals(np.zeros(500), r, r, np.ones(500)).against_normal()
+    np.testing.assert_allclose(x[:-1], y[:-1], atol=0.02)
+    constant = np.r_[np.zeros(99), 5.0]  # equal quartiles
+    assert Residuals(constant, constant, constant, np.ones(100)).against_normal()[1].std() > 0.9
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_scores_have_any_metric(weighted):
     X, y = mixed()[["a", "b", "d"]], np.asarray(targets(mixed())["two"])

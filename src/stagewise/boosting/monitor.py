@@ -224,10 +224,10 @@ class Monitor:
         """Return whether the fit has had no better round for some time."""
         cost, name = values[LOSS], LOSS
         if self.metric is not None:
-            name = self.metric.name
-            cost = self.metric.cost(values[name])
+            name = f"{self.metric.name} or {LOSS}"
+            cost = self.metric.cost(values[self.metric.name])
         rule = self.early_stopping
-        if rule is None or not rule.should_stop(round_number, cost):
+        if rule is None or not rule.should_stop(round_number, cost, values[LOSS]):
             return False
         rows = WORDS.get(self.decides, self.decides)
         self.stop_reason = f"no better {rows} {name} for {rule.rounds} rounds"

@@ -34,6 +34,7 @@ from stagewise.cli.training.dataset_rows import DatasetRows
 from stagewise.cli.training.rows import HeldOutScores, TrainingRows
 from stagewise.cli.training.table_rows import TableRows
 from stagewise.errors import ColumnWarning
+from stagewise.inspection.quality.round_choice import describe_chosen_rounds
 from stagewise.losses import REGRESSION_LOSSES, Loss
 from stagewise.losses.words import loss_words
 
@@ -382,6 +383,8 @@ def _summary(estimator: Any) -> dict[str, Any]:
     if getattr(estimator, "eval_metric", None) is not None:
         facts["best_score"] = estimator.best_score_
     facts["loss"] = model.loss
+    if chosen := describe_chosen_rounds(estimator):
+        facts["rounds_chosen"] = chosen
     for name, losses in (("train_loss", model.train_loss), ("validation_loss", model.valid_loss)):
         if len(losses):
             facts[name] = float(losses[_kept(estimator, len(losses))])
@@ -436,6 +439,8 @@ def _print_summary(
             "model": result["model"],
         },
     )
+    if "rounds_chosen" in result:
+        screen.message(result["rounds_chosen"])
     if "leaderboard" in result:
         screen.table(
             "Leaderboard: losses of held-out rows",

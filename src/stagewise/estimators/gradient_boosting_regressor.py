@@ -191,14 +191,14 @@ Mvs, default="auto"
         round. "auto": 50, or 30 if `n_estimators` is a number.
     eval_metric : None, str, callable, scorer, Metric, or a list of these, default=None
         The metrics that are measured after every round, besides the loss. The first one chooses the
-        best round and stops the fit, instead of the loss. "rmse", "mae", "r2", "poisson_deviance",
-        "gamma_deviance", "tweedie_deviance", "d2_absolute_error", "d2_poisson_deviance",
-        "d2_gamma_deviance", "d2_tweedie_deviance"; for classes "error_rate", "accuracy",
-        "log_loss", "brier", "auc", "average_precision", "f1"; a scorer of scikit-learn; a function
-        (y, prediction, weight) that is smaller where it is better; or a
+        best round, and the fit stops when neither it nor the loss improves. "rmse", "mae", "r2",
+        "poisson_deviance", "gamma_deviance", "tweedie_deviance", "d2_absolute_error",
+        "d2_poisson_deviance", "d2_gamma_deviance", "d2_tweedie_deviance"; for classes "error_rate",
+        "accuracy", "log_loss", "brier", "auc", "average_precision", "f1"; a scorer of
+        scikit-learn; a function (y, prediction, weight) that is smaller where it is better; or a
         `stagewise.metrics.Metric`. The gradients stay those of the loss. See docs/training.md.
     tol : float, default=0.0
-        The loss must fall by more than this to be an improvement.
+        The loss, or the metric, must improve by more than this to be an improvement.
     time_limit : float or None, default=None
         The seconds that a fit may take: no round begins that would probably end later. At least one
         round runs. The number of rounds, and so the model, then depends on the machine.

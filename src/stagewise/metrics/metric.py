@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
+from stagewise.metrics.explained import ExplainedShare
 from stagewise.validation.messages import short_repr
 
 __all__ = ["FitFacts", "Function", "Metric"]
@@ -118,6 +119,23 @@ class Metric:
         if self.for_fit is None:
             return self
         return replace(self, function=self.for_fit(facts), for_fit=None)
+
+    def beside(self, offset: npt.NDArray[np.float64], loss: Any) -> Metric:
+        """Return the metric of rows with offsets: the baseline of D² is beside them.
+
+        Parameters
+        ----------
+        offset : float64 array of shape (n_rows, n_targets)
+            The offsets, before the link.
+        loss : Loss
+            The loss of the model. Other links than the logarithm and the identity, such as log
+            odds, have one constant for all rows.
+        """
+        own = self.function
+        known = loss.log_link or loss.degree is not None
+        if not isinstance(own, ExplainedShare) or not known:
+            return self
+        return replace(self, function=own.beside(offset, multiplies=loss.log_link))
 
     def value(
         self,

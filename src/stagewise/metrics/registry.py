@@ -13,6 +13,13 @@ import numpy.typing as npt
 
 from stagewise.errors import InvalidParameterError
 from stagewise.exact_sums import mean_rows
+from stagewise.metrics.explained import (
+    ExplainedShare,
+    average,
+    explained,
+    median_rate,
+    rate_of_deviance,
+)
 from stagewise.metrics.metric import FitFacts, Function, Metric
 from stagewise.metrics.ordinal import quadratic_kappa, rank_mae, ranked_probability_score
 from stagewise.metrics.probabilistic import PROBABILISTIC_METRICS
@@ -131,45 +138,9 @@ def _rmse(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> floa
     return math.ldexp(math.sqrt(mean_rows(np.ldexp(residual, -exponent) ** 2, weight)), exponent)
 
 
-def _explained(row_loss: RowLoss, centre: Callable[[Vector, Vector | None], float]) -> Function:
-    """Return the share of a loss that is explained: 1 - L(y, prediction) / L(y, constant).
-
-    As in scikit-learn, it is 1 or 0 if y is constant, and NaN for one row.
-    """
-    of_rows = _mean(row_loss)
-
-    def of(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
-        if len(y) < 2:
-            return math.nan
-        constant = np.full(len(y), centre(np.asarray(y, dtype=np.float64), weight))
-        left, whole = of_rows(y, predicted, weight), of_rows(y, constant, weight)
-        if whole == 0.0:
-            return 1.0 if left == 0.0 else 0.0
-        return 1.0 - left / whole
-
-    return of
-
-
-def _average(y: Vector, weight: Vector | None) -> float:
-    return mean_rows(np.ascontiguousarray(y), weight)
-
-
-def _median(y: Vector, weight: Vector | None) -> float:
-    """Return a median: a value with at least half of the weight on both sides."""
-    if weight is None:
-        return float(np.median(y))
-    order = np.argsort(y, kind="stable")
-    below = np.cumsum(weight[order])
-    half, places = below[-1] / 2, y[order]
-    first = int(np.searchsorted(below, half))
-    last = int(np.searchsorted(below, half, "right"))
-    return float((places[first] + places[min(last, len(y) - 1)]) / 2)
-
-
 def _unscaled(function: Function) -> Function:
-    """Return a metric that does not depend on the unit of y, computed in a unit near to y."""
+    """Return a metric of one target without a unit, computed in a unit near to y."""
 
-    @_by_target
     def of(y: npt.NDArray[Any], predicted: Vector, weight: Vector | None) -> float:
         exponent = -_exponent(y)
         with np.errstate(over="ignore"):  # a worse value than any float64 is infinite
@@ -216,7 +187,8 @@ def _deviance(power: float) -> Function:
 
 
 def _d2(power: float) -> Function:
-    return _by_target(_in_range(_explained(_row_deviance(power), _average), degree=0.0))
+    mean, scaled = _mean(_row_deviance(power)), partial(_in_range, degree=0.0)
+    return ExplainedShare(mean, rate_of_deviance(power), scaled)
 
 
 def _registered(task: str, **functions: tuple[Function, bool]) -> dict[str, Metric]:
@@ -278,11 +250,14 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             "regression",
             rmse=(_rmse, False),
             mae=(_by_target(_in_range(_mean(_ABSOLUTE))), False),
-            r2=(_unscaled(_explained(_SQUARED, _average)), True),
+            r2=(_by_target(_unscaled(explained(_mean(_SQUARED), average))), True),
             poisson_deviance=(_deviance(1.0), False),
             gamma_deviance=(_deviance(2.0), False),
             cross_entropy=(_by_target(_mean(_row_cross_entropy)), False),
-            d2_absolute_error=(_unscaled(_explained(_ABSOLUTE, _median)), True),
+            d2_absolute_error=(
+                ExplainedShare(_mean(_ABSOLUTE), median_rate, _unscaled, True),
+                True,
+            ),
             d2_poisson_deviance=(_d2(1.0), True),
             d2_gamma_deviance=(_d2(2.0), True),
         ),

@@ -17,6 +17,8 @@ from stagewise.errors import InvalidParameterError, UnknownCategoryWarning
 from stagewise.inspection.fitted_model import FittedModel, check_argument
 from stagewise.inspection.importances.importance import importance
 from stagewise.inspection.quality.learning import LearningCurves, learning_curves
+from stagewise.inspection.quality.round_choice import deciding_metric, describe_choice
+from stagewise.metrics.choice import LOSS
 from stagewise.report.dependence_facts import DependenceFacts, dependence_facts
 from stagewise.report.evaluation.evaluate import evaluate
 from stagewise.report.evaluation.evaluated_rows import (
@@ -112,6 +114,9 @@ class ReportFacts:
     overview: Overview
     table: TableFacts
     learning: LearningCurves | None
+    learning_metric: LearningCurves | None
+    """The curves of the metric that chose the number of rounds, if it is not the loss."""
+    rounds_note: str
     quality: Quality
     subgroups: SubgroupFacts
     importance: tuple[ImportanceFacts, ...]
@@ -227,7 +232,7 @@ class _Computation:
         return ReportFacts(
             self._overview(scored),
             table,
-            self._learning(),
+            *self._learning(),
             quality,
             subgroups,
             rankings,
@@ -279,8 +284,15 @@ class _Computation:
             ),
         )
 
-    def _learning(self) -> LearningCurves | None:
+    def _learning(self) -> tuple[LearningCurves | None, LearningCurves | None, str]:
+        """Return the curves of the loss and of the metric that decided, and what they chose."""
+        estimator = self.fitted.estimator
         try:
-            return learning_curves(self.fitted.estimator)
+            losses = learning_curves(estimator)
         except (TypeError, ValueError):  # no losses were recorded
-            return None
+            return None, None, ""
+        name, metric = deciding_metric(estimator), None
+        measured = getattr(estimator, "evals_result_", {}).values()
+        if name != LOSS and any(name in values for values in measured):
+            metric = learning_curves(estimator, name)
+        return losses, metric, describe_choice(estimator, losses)

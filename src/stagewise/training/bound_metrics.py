@@ -138,6 +138,8 @@ def bind_metrics(
     found = find_metrics(eval_metric, task)
     facts = facts_of(loss, classes)
     metrics = [metric.bind(facts) for metric in found]
+    if of_numbers and rows.offset is not None and rows.offset.shape[1] == rows.n_targets:
+        metrics = [each.beside(rows.offset, loss) for each in metrics]
     if class_targets is not None:
         metrics = [metric_of_targets(metric, class_targets) for metric in metrics]
     labels = rows.y

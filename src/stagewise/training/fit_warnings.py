@@ -29,7 +29,7 @@ from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.results import FitResult, TreeResult
 from stagewise.validation.messages import column_label, short_repr, warn_caller
 
-__all__ = ["warn_if_no_split", "warn_of_columns"]
+__all__ = ["warn_if_no_split", "warn_of_columns", "warn_of_one_class"]
 
 LIMITS: Mapping[str, Any] = {
     "min_samples_split": 2,
@@ -75,6 +75,45 @@ def warn_if_no_split(
         return
     same = "the trees add nothing to init" if starts else "the model predicts the same for all rows"
     warn_caller(f"No tree has a split, so {same}. {_reason(result, data, params)}")
+
+
+def warn_of_one_class(
+    label: Any, share: float, result: FitResult, data: TrainingData, params: Mapping[str, Any]
+) -> None:
+    """Warn that a classifier predicts one class for all training rows.
+
+    Parameters
+    ----------
+    label : label
+        The class.
+    share : float
+        Its share of the training rows.
+    result : FitResult
+        The fit.
+    data : TrainingData
+        The rows.
+    params : mapping
+        The parameters of the fit, without "auto".
+    """
+    rounds = result.model.ensemble.n_rounds
+    same = (
+        f"After {rounds:,} round{'s' if rounds > 1 else ''} the model predicts the class "
+        f"{short_repr(label)} for all training rows; {share:.0%} of them have it."
+    )
+    check = "check that the rows of X belong to those of y"
+    rate = f"learning_rate={params['learning_rate']:.3g}"
+    if data.valid is None and result.chosen is None:
+        warn_caller(f"{same} Set a larger n_estimators than {rounds:,}, or raise {rate}.")
+    elif rounds < result.rounds_run or result.chosen is not None:
+        metric = params.get("eval_metric")
+        by = "the loss" if metric is None else f"eval_metric={short_repr(metric)}"
+        warn_caller(
+            f"{same} Held-out rows chose this number of rounds by {by}: set a larger "
+            f"n_iter_no_change than {params['n_iter_no_change']:g}, hold out more rows "
+            f"(early_stopping='cv'), or {check}."
+        )
+    else:
+        warn_caller(f"{same} Set a larger n_estimators, raise {rate}, or {check}.")
 
 
 def _is_constant(result: FitResult, data: TrainingData) -> bool:

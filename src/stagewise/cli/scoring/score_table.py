@@ -37,17 +37,21 @@ class ScoreTable:
         The scores with their baselines.
     per_class : list of dict
         Precision, recall and F1 of each class; empty for a regression.
+    baseline : str
+        The predictions that the baselines are of.
     """
 
     scores: tuple[Score, ...]
     per_class: list[dict[str, Any]]
+    baseline: str = "best constant"
 
     @classmethod
     def of(cls, predictions: Predictions) -> ScoreTable:
         """Score predictions, without confidence limits."""
         found = Scores.of(predictions, n_resamples=0).scores
         per_class = ConfusionMatrix.of(predictions).by_class() if predictions.classes else []
-        return cls(tuple(score for score in found if score.name not in NOT_PRINTED), per_class)
+        printed = tuple(score for score in found if score.name not in NOT_PRINTED)
+        return cls(printed, per_class, predictions.constant.name)
 
     @classmethod
     def of_arrays(
@@ -95,7 +99,7 @@ class ScoreTable:
             found = QueryScores.of_arrays(known, names, score, own, n_resamples=0)
         except ValueError as error:
             raise InputError(f"With {target!r} as y: {error}") from None
-        return cls(found.scores.scores, [])
+        return cls(found.scores.scores, [], "random order")
 
     @classmethod
     def of_rows(
@@ -121,12 +125,10 @@ class ScoreTable:
 
     def show(self, title: str, screen: Screen) -> None:
         """Print the scores and their baselines."""
-        of_queries = any(score.name == "ndcg" for score in self.scores)
-        baseline = "random order" if of_queries else "best constant"
         screen.table(
             title,
             [
-                {"score": score.label, "value": score.value, baseline: score.baseline}
+                {"score": score.label, "value": score.value, self.baseline: score.baseline}
                 for score in self.scores
             ],
         )

@@ -16,6 +16,7 @@ from stagewise.cluster.peers import ALONE, Peers
 from stagewise.datasets.dataset import Dataset
 from stagewise.errors import InvalidParameterError, UnknownLossError
 from stagewise.estimators.bases.first_rank import fit_on_first_rank
+from stagewise.estimators.bases.predictions.one_class import warn_if_one_class
 from stagewise.estimators.bases.predictions.scores import refuse_offset
 from stagewise.estimators.bases.predictions.unseen_rows import FinishedFit
 from stagewise.estimators.parameters.make_specs import choose_seed, input_spec
@@ -312,7 +313,10 @@ class FitMixin:
             details["stop_reason"] = limit_reason(params["n_estimators"])
         self._set_oof_prediction(result, data)
         self._set_held_out_rows(data)
-        details |= self._learn_from_unseen_rows(params, FinishedFit(result, data, arguments, seed))
+        finished = FinishedFit(result, data, arguments, seed)
+        if previous is None:
+            warn_if_one_class(self, finished, params)
+        details |= self._learn_from_unseen_rows(params, finished)
         details["missing_value_counts"] = counts_by_name(data.features, data.missing)
         details["unknown_category_counts"] = counts_by_name(data.features, data.unknown)
         self.fit_report_ = fit_report(details, self, context.workers, begin)

@@ -194,7 +194,7 @@ AUTO_RATE, AUTO_RATE_ROWS, PATIENCE = 0.05, 25_000, 50
 """ν, the number of rows up to which it is used, and `n_iter_no_change` if rounds are chosen."""
 ROWS_OF_ALL_ROUNDS, ROUNDS_LIMITS = 30_000_000, (300, 3000)
 """The largest number of rounds times rows, and the limits of the number of rounds."""
-ROWS_OF_MANY, ROUNDS_OF_MANY, PATIENCE_OF_MANY = 16_000_000, (100, 320), 25
+ROWS_OF_MANY, ROUNDS_OF_MANY, PATIENCE_OF_MANY = 16_000_000, (250, 320), 25
 """With more than `MANY_ROWS` rows: the same of the model of all rows, and `n_iter_no_change`. One
 kind of tree, all rows in every round, and ν = 0.1 are then faster."""
 AUTO_L2, AUTO_L2_OF_CLASSES = 3.0, 1.0

@@ -65,6 +65,13 @@ class ConstantPredictions:
     offsets: OffsetRows | None = None
     unit: float = 1.0
 
+    @property
+    def name(self) -> str:
+        """What they are, in words."""
+        if self.offsets is None:
+            return "best constant"
+        return "best rate times exposure" if self._multiplies else "best constant plus offset"
+
     def scaled(self, unit: float) -> ConstantPredictions:
         """Return the same of targets that are divided by a unit."""
         own = self.offsets

@@ -123,9 +123,10 @@ class _Deviance(MeanLoss):
 
 
 class _Explained(Metric):
-    """The share of a loss that is explained, 1 - L / L(mean): R², or D² of a deviance.
+    """The share of a loss that is explained, 1 - L / L(constant): R², or D² of a deviance.
 
-    The mean minimises squares and deviances, so that its own derivative does not matter.
+    R² has the mean of y. D² has the best constant, with an exposure a rate that is multiplied by
+    it. Both minimise their loss, so that their own derivative does not matter.
     """
 
     larger_is_better = True
@@ -238,7 +239,10 @@ class _Registered(Metric):
         known = weight > 0
         own = weight[known]
         weights = None if (own == own[0]).all() else own
-        return float(self._metric.function(self._y[known], y_pred[known], weights))
+        metric, offsets = self._metric, self._predictions.offsets
+        if offsets is not None and self._predictions.classes is None:
+            metric = metric.beside(offsets.offset[known][:, :1], offsets.loss)
+        return float(metric.function(self._y[known], y_pred[known], weights))
 
     def value(self, weight: Vector) -> float:
         return self._of(self._predictions.y_pred, weight)
@@ -375,7 +379,7 @@ def _errors(predictions: Predictions) -> list[Metric]:
     return [
         _Root("rmse", "RMSE", squared, from_mean, unit),
         MeanLoss("mae", "MAE", absolute, from_median, unit),
-        _Explained("r2", "R²", squared, from_mean),
+        _Explained("r2", "R²", squared, lambda weight: (y - np.average(y, weights=weight)) ** 2),
     ]
 
 

@@ -22,6 +22,8 @@ __all__ = ["Residuals", "residuals"]
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 QUARTILES = (0.25, 0.5, 0.75)
+NORMAL_QUARTILES = 1.349
+"""The distance of the quartiles of the standard normal distribution."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,17 +102,21 @@ class Residuals(Tabled):
     def against_normal(self) -> tuple[Vector, Vector]:
         """Return standard normal quantiles, and the sorted standardized residuals.
 
-        A standardized residual is (r - mean) / standard deviation. Its normal quantile is that of
-        the share of the weight below it, half of its own weight included. Normally distributed
-        errors lie on the diagonal.
+        A standardized residual is (r - median) / (interquartile range / 1.349), so that outliers
+        do not shrink the others; if the quartiles are equal, (r - mean) / standard deviation. Its
+        normal quantile is that of the share of the weight below it, half of its own weight
+        included. Normally distributed errors lie on the diagonal.
         """
         kept = np.flatnonzero(self.weight > 0)
         order = kept[np.argsort(self.residual[kept], kind="stable")]
         own, r = self.weight[order], self.residual[order]
-        mean = np.average(r, weights=own)
-        spread = np.sqrt(np.average((r - mean) ** 2, weights=own))
+        low, centre, high = weighted_quantiles(r, own, QUARTILES)
+        spread = (high - low) / NORMAL_QUARTILES
+        if spread == 0:
+            centre = np.average(r, weights=own)
+            spread = np.sqrt(np.average((r - centre) ** 2, weights=own))
         share = (np.cumsum(own) - own / 2) / own.sum()
-        return ndtri(share), (r - mean) / (spread if spread > 0 else 1.0)
+        return ndtri(share), (r - centre) / (spread if spread > 0 else 1.0)
 
     def table(self) -> list[dict[str, float]]:
         """Return one row per sample."""

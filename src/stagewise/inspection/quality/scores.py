@@ -235,10 +235,12 @@ def scores(
     baseline is one curve for all rows).
 
     A model with a Poisson, gamma or Tweedie loss also has the mean deviance of that loss, such as
-    poisson_deviance, and D² = 1 - deviance / deviance of the mean, such as d2_poisson_deviance. A
-    model of quantiles has pinball and d2_pinball, the means over its levels.
+    poisson_deviance, and D² = 1 - deviance / deviance of the best constant, such as
+    d2_poisson_deviance. A model of quantiles has pinball and d2_pinball, the means over its levels.
     Every score has a baseline: the score of the constant that is best for these rows (the mean; for
-    mae the median; the class shares; the most frequent class; 0.5 for auc).
+    mae the median; the class shares; the most frequent class; 0.5 for auc). Rows with an exposure
+    have the best rate, times their exposure; rows with an offset the best number that is added to
+    it. Only R² compares with the mean of y in any case, as in scikit-learn.
 
     Parameters
     ----------

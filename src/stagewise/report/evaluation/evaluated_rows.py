@@ -149,11 +149,6 @@ class EvaluatedRows(ABC):
         The error of each row; the row with the largest is the worst prediction. 0: rows have none.
     """
 
-    baseline: ClassVar[str] = "best constant"
-    """The name of the predictions that scores are compared with."""
-    baseline_note: ClassVar[str] = (
-        "the score of the constant prediction that is best for these rows"
-    )
     has_associations: ClassVar[bool] = True
     """Whether `described` can be compared with the columns of the table."""
 
@@ -162,6 +157,16 @@ class EvaluatedRows(ABC):
 
     def __init__(self, given: GivenRows) -> None:
         self.given = given
+
+    @property
+    def baseline(self) -> str:
+        """The name of the predictions that scores are compared with."""
+        return "best constant"
+
+    @property
+    def baseline_note(self) -> str:
+        """What these predictions are."""
+        return "the score of the constant prediction that is best for these rows"
 
     @property
     def first_target(self) -> str:

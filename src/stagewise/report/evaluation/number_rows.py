@@ -29,11 +29,6 @@ __all__ = ["NumberRows"]
 class NumberRows(EvaluatedRows):
     """Rows with a number for each target."""
 
-    baseline_note = (
-        "the score of the constant prediction that is best for these rows (the mean; for MAE the "
-        "median)"
-    )
-
     def __init__(self, given: GivenRows) -> None:
         super().__init__(given)
         self.predictions = _predict(given)
@@ -44,6 +39,21 @@ class NumberRows(EvaluatedRows):
     @property
     def first_target(self) -> str:
         return next(iter(self.predictions)) or super().first_target
+
+    @property
+    def baseline(self) -> str:
+        return self.first.constant.name
+
+    @property
+    def baseline_note(self) -> str:
+        if self.first.offsets is None:
+            best = "the score of the constant prediction that is best for these rows"
+            return f"{best} (the mean; for MAE the median)"
+        best = "the rate" if self.first.offsets.loss.log_link else "the constant"
+        return (
+            f"the score of {best} that is best for these rows beside their exposures or offsets; "
+            "R² compares with the mean of the target"
+        )
 
     @property
     def subject(self) -> str:

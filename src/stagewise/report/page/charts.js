@@ -41,6 +41,9 @@ function ticks(least, most, about = 5) {
   return found.length ? found : [least];
 }
 
+/** A bar of so many times the length of the median bar is cut: the others could not be compared. */
+const FAR_BAR = 8;
+
 /** The range of numbers, with a margin. */
 function ends(numbers, air = 0.04) {
   let [least, most] = [Infinity, -Infinity];
@@ -62,6 +65,14 @@ function robustEnds(numbers, air = 0.04) {
   if (n < 10 || !(high > low)) return ends(sorted, air);
   const span = high - low;
   return ends(sorted.filter((x) => x >= low - span && x <= high + span), air);
+}
+
+/** The largest bar that is not cut: one that is not far longer than the median bar; Infinity: no bar is. */
+function longestBar(lengths) {
+  const sorted = Float64Array.from(lengths).filter(Number.isFinite).sort();
+  const most = FAR_BAR * sorted[(sorted.length - 1) >> 1];
+  const kept = sorted.filter((x) => x <= most);
+  return kept.length < sorted.length && most > 0 ? 1.25 * kept[kept.length - 1] : Infinity;
 }
 
 /** A chart area; `x` and `y` are the shown ranges. With `clip`, marks end at the axes. */
@@ -229,28 +240,31 @@ function legend(entries) {
  *
  * Names are on the left; with `stacked`, on a narrow screen they are above the bars.
  */
-function bars(rows, width, { label, unit, most = 0.32, rule, stacked = false }) {
+function bars(rows, width, { label, unit, most = 0.32, rule, stacked = false, cut = Infinity }) {
   const above = stacked && width < 520 ? 18 : 0;
   const line = 24 + above;
   const longest = Math.max(...rows.map((row) => row.name.length));
   const names = above ? 4 : Math.min(Math.max(60, 7 * longest + 12), width * most);
-  const reach = rows.flatMap((row) => [row.value, row.high, row.low]).filter(Number.isFinite);
+  const isCut = (row) => row.value > cut;
+  const reach = rows.flatMap((row) => (isCut(row) ? [cut] : [row.value, Math.min(row.high, cut), row.low])).filter(Number.isFinite);
   const x = [Math.min(0, ...reach), Math.max(0, ...reach) || 1];
   const right = rows.some((row) => row.note) ? 128 : 62;
   const chart = new Chart(width, rows.length * line + 56, { x, y: [rows.length, 0], left: names, right, top: 6, bottom: 46, label })
     .axes({ xLabel: unit, ys: [] });
-  const drawRule = () => Number.isFinite(rule) && chart.rule({ x: rule, class: "mark" });
+  const drawRule = () => Number.isFinite(rule) && rule <= x[1] && chart.rule({ x: rule, class: "mark" });
+  const end = chart.box.right;
   if (above) drawRule(); // behind the names
   rows.forEach((row, i) => {
     const y = chart.y(i);
-    const [from, to] = [chart.x(Math.min(0, row.value)), chart.x(Math.max(0, row.value))];
+    const [from, to] = [chart.x(Math.min(0, row.value)), isCut(row) ? end : chart.x(Math.max(0, row.value))];
     const letters = Math.floor((above ? width : names) / 7.2);
     const bar = g("g", { class: "hover" },
       g("rect", { class: "hit", x: 0, y, width, height: line }),
       g("text", { class: "name", x: above ? names : names - 8, y: y + 16, "text-anchor": above ? "start" : "end" }, cutText(row.name, letters)),
       g("rect", { class: row.value < 0 ? "bar down" : "bar", x: from, y: y + 4 + above, width: Math.max(to - from, 0.5), height: 16, rx: 2 }));
-    if (Number.isFinite(row.low)) {
-      bar.append(g("line", { class: "whisker", x1: chart.x(row.low), x2: chart.x(row.high), y1: y + 12 + above, y2: y + 12 + above }));
+    if (isCut(row)) bar.append(far(end, y + 12 + above, {}));
+    else if (Number.isFinite(row.low)) {
+      bar.append(g("line", { class: "whisker", x1: chart.x(row.low), x2: Math.min(chart.x(row.high), end), y1: y + 12 + above, y2: y + 12 + above }));
     }
     // At the end of the bar, or in the free space after its interval.
     const free = Number.isFinite(row.high) ? width - right + 8 : chart.x(Math.max(row.value, 0)) + 6;

@@ -62,14 +62,14 @@ function candidates(rows) {
 
 /** A score in plain words. */
 function inWords({ name, value }, o) {
-  const explained = (of) => (value >= 0 ? `${share(value)} of the ${of} explained` : "worse than the mean of the target");
-  if (name.startsWith("d2_")) return explained("deviance");
+  const explained = (of, constant) => (value >= 0 ? `${share(value)} of the ${of} explained` : `worse than ${constant}`);
+  if (name.startsWith("d2_")) return explained("deviance", `the ${o.baseline}`);
   if (name.endsWith("_deviance")) return "mean deviance; 0 is perfect";
   const several = o.outputs.length > 2 ? ", mean over the classes" : "";
   return {
     rmse: "typical error; large errors count more",
     mae: "mean size of an error",
-    r2: explained("variance"),
+    r2: explained("variance", "the mean of the target"),
     log_loss: `the true ${o.task === "labels" ? "label" : "class"} gets a probability of ${share(Math.exp(-value))} (geometric mean)`,
     accuracy: `${share(value)} of rows predicted correctly`,
     auc: `${share(value)} of pairs ranked correctly${several}`,
@@ -87,7 +87,7 @@ function story(o) {
   const scores = Object.fromEntries(o.scores[0][1].map((s) => [s.name, s]));
   const first = o.scores.length > 1 ? " for the first target" : "";
   const task = `Predicts ${o.subject} from ${amount(o.features.length, "feature")}. `;
-  const against = (s, format) => (Number.isFinite(s.baseline) ? ` (best constant: ${format(s.baseline)})` : "");
+  const against = (s, format) => (Number.isFinite(s.baseline) ? ` (${o.baseline}: ${format(s.baseline)})` : "");
   if (o.task === "regression") {
     const d2 = Object.values(scores).find((s) => s.name.startsWith("d2_"));
     if (d2 && Number.isFinite(d2.value)) return `${task}The model explains ${share(d2.value)} of the ${scores[d2.name.slice(3)].label}${first} (D²).`;

@@ -8,19 +8,26 @@ function learningSection({ facts }) {
     put(section, h("p", { class: "lead" }, "No losses were recorded by round. Fit with early stopping or a validation set to get learning curves. A single tree has no rounds."));
     return section;
   }
-  const curves = [["training rows", l.train, ""], ["validation rows", l.validation, "other"], ["out-of-bag rows", l.out_of_bag, "third"]]
+  put(section, h("p", { class: "lead" }, facts.rounds_note));
+  put(section, ...learningCurves(l));
+  const metric = facts.learning_metric;
+  if (metric) put(section, h("h3", {}, metric.loss), ...learningCurves(metric));
+  return section;
+}
+
+/** The legend, the chart and the table of a loss, or of a metric, on all sets of rows. */
+function learningCurves(l) {
+  const curves = [["training rows", l.train, ""], ["validation rows", l.validation, "other"], ["out-of-bag rows", l.out_of_bag, "third"],
+    ...Object.entries(l.sets).map(([name, values]) => [name, values, "other"])]
     .filter(([, values]) => values && values.length);
   const longest = Math.max(...curves.map(([, values]) => values.length));
-  put(section,
-    h("p", { class: "lead" }, l.chosen < longest
-      ? `The model uses ${formatNumber(l.chosen)} of ${formatNumber(longest)} ${l.unit}, where the loss on validation or out-of-bag rows was lowest.`
-      : `The model uses all ${formatNumber(l.chosen)} ${l.unit}.`),
+  return [
     legend(curves.map(([name, , colour]) => [name, colour])),
     figure(`${l.loss} after each round; the vertical line marks the number of ${l.unit} that predictions use.`, (width) => {
       const all = curves.flatMap(([, values]) => Array.from(values)).filter(Number.isFinite);
       const chart = new Chart(width, 300, { x: [1, Math.max(longest, 2)], y: ends(all), label: `Learning curves: ${l.loss} by round` })
         .axes({ xLabel: l.unit, yLabel: l.loss });
-      chart.rule({ x: l.chosen, class: "mark" });
+      if (l.chosen <= longest) chart.rule({ x: l.chosen, class: "mark" });
       for (const [, values, colour] of curves) chart.line(Array.from(values, (_, i) => i + 1), values, { class: colour });
       addTip(chart.svg, (event) => {
         const at = Math.min(Math.max(Math.round(chart.pointed(event).x), 1), longest);
@@ -31,8 +38,8 @@ function learningSection({ facts }) {
     asTable("Show the numbers", `${l.loss} after each round`, [
       { title: l.unit, cell: (i) => formatNumber(i + 1) },
       ...curves.map(([name, values]) => ({ title: name, number: true, cell: (i) => formatNumber(values[i], 6) })),
-    ], () => Array.from({ length: longest }, (_, i) => i)));
-  return section;
+    ], () => Array.from({ length: longest }, (_, i) => i)),
+  ];
 }
 
 function qualitySection(page) {
@@ -109,7 +116,7 @@ function numbersQuality(section, all) {
     });
     return chart.rule({ x: 0 }).svg;
   });
-  const normal = figure("Normal Q-Q plot of the standardized residuals, with the line through the quartiles. Ends that leave the line show tails heavier or lighter than normal.", (width) => {
+  const normal = figure("Normal Q-Q plot of the residuals, standardized by their median and quartiles, with the line through the quartiles. Ends that leave the line show tails heavier or lighter than normal.", (width) => {
     const n = now();
     const [x, y] = [ends(n.normal), robustEnds(n.quantile)];
     const chart = new Chart(width, 260, { x, y, label: "Quantiles of residuals against normal quantiles", clip: true })
@@ -119,7 +126,7 @@ function numbersQuality(section, all) {
     const [low, high] = [quartile(-0.6745), quartile(0.6745)];
     const slope = (high - low) / 1.349;
     chart.line(x, x.map((z) => (low + high) / 2 + slope * z), { class: "thin picked" });
-    addDots(chart, n.normal, n.quantile, null, (i) => [`residual ${formatNumber(n.quantile[i], 3)} standard deviations`, `normal ${formatNumber(n.normal[i], 3)}`]);
+    addDots(chart, n.normal, n.quantile, null, (i) => [`standardized residual ${formatNumber(n.quantile[i], 3)}`, `normal ${formatNumber(n.normal[i], 3)}`]);
     return chart.svg;
   });
   const figures = all[0].deviance ? devianceFigures(now) : [scatter, fan, shape, normal];

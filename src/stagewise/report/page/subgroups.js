@@ -17,10 +17,13 @@ function subgroupsSection({ facts }) {
     lines: [group.label, `${s.measure} ${format(group.error)}, all rows ${format(s.whole.error)}`, `95 % interval ${format(group.low)} to ${format(group.high)}`, amount(group.n_rows, "row")],
   }));
   const unit = percent ? `${s.measure} (%)` : s.measure;
+  const cut = longestBar(rows.map((row) => row.value));
+  const beyond = (percent ? 100 : 1) * s.whole.error > cut;
+  const long = rows.filter((row) => row.value > cut).length;
   const means = Number.isFinite(s.whole.predicted);
   put(section,
-    h("p", { class: "lead" }, `Where the model is worst: the ${s.measure}${facts.overview.scores.length > 1 ? ` of ${s.target}` : ""} in subgroups of ${sample}, by category and by quarter of each number. Lines are 95 % confidence intervals; the vertical line is the value of all rows, ${format(s.whole.error)}. ${amount(s.n_subgroups, "subgroup")} of ${amount(s.n_features, "feature")} were compared, ordered by the lower end of their interval; about ${formatNumber(chance)} of so many lie entirely above the value of all rows by chance.`),
-    figure(null, (width) => bars(rows, width, { label: `Subgroups with the largest ${s.measure}`, unit, most: 0.42, stacked: true, rule: percent ? 100 * s.whole.error : s.whole.error })),
+    h("p", { class: "lead" }, `Where the model is worst: the ${s.measure}${facts.overview.scores.length > 1 ? ` of ${s.target}` : ""} in subgroups of ${sample}, by category and by quarter of each number. Lines are 95 % confidence intervals; ${beyond ? "the value of all rows is" : "the vertical line is the value of all rows,"} ${format(s.whole.error)}${beyond ? ", beyond the axis" : ""}. ${amount(s.n_subgroups, "subgroup")} of ${amount(s.n_features, "feature")} were compared, ordered by the lower end of their interval; about ${formatNumber(chance)} of so many lie entirely above the value of all rows by chance.`),
+    figure(long ? `${amount(long, "bar")} with a diamond at the end ${long > 1 ? "are" : "is"} cut: the ${s.measure} is far larger than in most of these subgroups, often by a single row. The interval is in the table.` : null, (width) => bars(rows, width, { label: `Subgroups with the largest ${s.measure}`, unit, most: 0.42, stacked: true, cut, rule: percent ? 100 * s.whole.error : s.whole.error })),
     asTable("Show the numbers", `The subgroups with the largest ${s.measure}`, [
       { title: "subgroup", cell: (group) => group.label },
       { title: "rows", number: true, cell: (group) => formatNumber(group.n_rows, 9), key: (group) => group.n_rows },

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from stagewise.data import check_weight, read_targets
 from stagewise.errors import InvalidParameterError
-from stagewise.estimators.bases.model_access import quantile_levels
+from stagewise.estimators.bases.model_access import quantile_levels, read_row_offset
 from stagewise.estimators.bases.predictions.dataset_predictions import predicts_datasets
 from stagewise.estimators.bases.predictions.r_squared import ScoredByR2, score_of_predictions
 from stagewise.losses import (
@@ -112,8 +112,8 @@ class RegressorPredictions(ScoredByR2):
     ) -> float:
         """Return R² of the predictions of X, or of quantiles D² of the pinball loss.
 
-        D² is 1 - L / L(quantile of y), the mean over several quantiles and targets; of expectiles
-        it is R² of the middle one.
+        D² is 1 - L / L(quantile of y), the mean over several quantiles and targets; of rows with
+        an offset, the quantile of y - offset. Of expectiles it is R² of the middle one.
 
         Parameters
         ----------
@@ -132,29 +132,35 @@ class RegressorPredictions(ScoredByR2):
         predicted = self.predict(X, **named)
         levels = quantile_levels(self)
         if levels:
-            return self._score_of_quantiles(predicted, y, levels, sample_weight)
+            beside = read_row_offset(self, X, len(predicted), offset, exposure)
+            return self._score_of_quantiles(predicted, y, levels, sample_weight, beside)
         location = self._prediction_loss(self._fitted()).location
         if location is not None and predicted.ndim == 2:
             predicted = predicted[:, location]  # the middle of several levels
         return score_of_predictions(predicted, y, sample_weight)
 
     def _score_of_quantiles(
-        self, predicted: Vector, y: Any, levels: tuple[float, ...], sample_weight: Any
+        self,
+        predicted: Vector,
+        y: Any,
+        levels: tuple[float, ...],
+        sample_weight: Any,
+        offset: Vector | None,
     ) -> float:
-        """Return D² of the pinball loss: of several levels of one target, or of each target."""
+        """Return D² of the pinball loss: of several levels of one target, or of each target.
+
+        The best constants are beside the offsets, in units of F.
+        """
         known = read_targets(y, len(predicted), caller=type(self).__name__)
         weight = check_weight(sample_weight, len(predicted))
+        columns = [each.reshape(len(predicted), -1) for each in (known, predicted)]
+        if offset is not None:
+            own = offset * self._fitted().scale
+            columns = [each - own[:, : each.shape[1]] for each in columns]
         if len(levels) > 1:
-            return d2_pinball(known.reshape(-1), predicted, levels, weight)
-        columns = [own.reshape(len(predicted), -1).T for own in (known, predicted)]
-        return float(
-            np.mean(
-                [
-                    d2_pinball(a, b[:, np.newaxis], levels, weight)
-                    for a, b in zip(*columns, strict=True)
-                ]
-            )
-        )
+            return d2_pinball(columns[0][:, 0], columns[1], levels, weight)
+        pairs = zip(columns[0].T, columns[1].T, strict=True)
+        return float(np.mean([d2_pinball(a, b[:, np.newaxis], levels, weight) for a, b in pairs]))
 
     def _predict_scores(self, model: Model, score: Vector) -> Vector:
         loss = self._prediction_loss(model)

@@ -20,7 +20,14 @@ from stagewise.training.reading.training_data import FitArguments, TrainingData
 from stagewise.training.results import FitResult, ForestResult
 from stagewise.workers import make_workers
 
-__all__ = ["FinishedFit", "UnseenRows", "check_one_target", "find_unseen_rows", "unseen_rows"]
+__all__ = [
+    "FinishedFit",
+    "UnseenRows",
+    "check_one_target",
+    "find_unseen_rows",
+    "score_rows",
+    "unseen_rows",
+]
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -114,7 +121,7 @@ def unseen_rows(estimator: Any, fit: FinishedFit, source: str) -> UnseenRows | N
     own = rows.columns is data.train.columns  # rows of X
     weight = _weight(fit, rows) if own else rows.weight
     places = _places(rows) if own else None
-    return UnseenRows(source, _score(estimator, fit, rows), rows.y, weight, places)
+    return UnseenRows(source, score_rows(estimator, fit, rows), rows.y, weight, places)
 
 
 def check_one_target(estimator: Any, method: str) -> None:
@@ -184,7 +191,7 @@ def _weight(fit: FinishedFit, rows: RowSet) -> Vector | None:
     return as_frequencies(own)
 
 
-def _score(estimator: Any, fit: FinishedFit, rows: RowSet) -> Matrix:
+def score_rows(estimator: Any, fit: FinishedFit, rows: RowSet) -> Matrix:
     """Return F of rows that the fit has read, with their offsets."""
     model = estimator.model_
     columns = rows.with_columns(model.features.append_encoded(rows.columns)).table()
