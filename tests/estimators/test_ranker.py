@@ -521,6 +521,19 @@ def test_a_plain_ranker_has_symmetric_trees_unless_a_parameter_forbids_them() ->
     assert "λ=3" in few.recipe()
 
 
+def test_the_defaults_of_a_plain_ranker_count_weights() -> None:
+    X, y, qid = queries(800)
+    n = len(y)
+    assert 5000 < n < 10_000
+    many = ranker(n_estimators=2).fit(X, y, np.full(n, 2.0), qid=qid)
+    assert "at most 64 leaves" in many.recipe()
+    rows = np.r_[np.arange(n), np.arange(n)]
+    twice = ranker(n_estimators=2).fit(X[rows], y[rows], qid=np.r_[qid, qid + n])
+    assert twice.recipe() == many.recipe()
+    half = ranker(n_estimators=2).fit(X[rows], y[rows], np.repeat([1, 0], n), qid=qid[rows])
+    assert "at most 31 leaves" in half.recipe()
+
+
 def test_the_recipe_and_a_clone_have_the_parameters() -> None:
     model = ranker(loss="map", truncation=7)
     assert clone(model).get_params() == model.get_params()
@@ -534,7 +547,7 @@ def test_bad_input_is_refused() -> None:
     X, y, qid = queries()
     target = ranking_target(y, qid=qid)
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"qid": None}, "needs the query of every row. Pass qid"),
+        ({"qid": None}, "needs the query of every row. Pass qid.*such as the search, the page"),
         ({"qid": qid[:-1]}, "qid has shape"),
         ({"qid": np.where(np.arange(len(y)) == 7, np.nan, qid)}, "qid contains missing.*at row 7"),
         ({"query_sizes": [3, 4], "qid": None}, "query_sizes add up to 7 rows, but there are"),
