@@ -14,13 +14,18 @@ namespace {
 
 constexpr float kLeastGap = 0.01f;
 constexpr size_t kPadding = 16;
-constexpr double kFarBelow = -80.0;  // scores further below the best one count as this far
+constexpr double kFarBelow = -80.0;     // scores further below the best one count as this far
+constexpr double kScoreSteps = 0x1p20;  // of random numbers, which ignore smaller differences
+constexpr size_t kPairsPerCheck = 1 << 18;
 
-// A number in (0, 1) that is a function of a document's score and gain.
-float uniform_of(uint64_t score, uint32_t gain) {
-  const uint64_t hash = mix64(score + 0x9e3779b97f4a7c15ull * (uint64_t{gain} + 1));
-  return (static_cast<float>(hash >> 40) + 0.5f) * 0x1p-24f;
+// A hash of a document: its score below the best one, and its gain.
+uint64_t document_key(float below, float gain) {
+  const auto steps = static_cast<int64_t>(std::llround(static_cast<double>(below) * kScoreSteps));
+  return mix64(mix64(static_cast<uint64_t>(steps)) + std::bit_cast<uint32_t>(gain));
 }
+
+// A number in (0, 1).
+float uniform_of(uint64_t hash) { return (static_cast<float>(hash >> 40) + 0.5f) * 0x1p-24f; }
 
 // A number of the logistic distribution: log(u / (1 - u)) of a uniform u in (0, 1).
 float logistic_noise(uint64_t hash) {
@@ -55,6 +60,13 @@ struct QueryLoss::Scratch {
     return {gain.data(), up.data(), down.data(), score.data(), strength.data(), size()};
   }
   bool tied(size_t a, size_t b) const { return score[a] == score[b]; }
+  uint64_t key_of(size_t i) const { return document_key(score[i], gain[i]); }
+  // Of all documents, in any order; it changes with their scores, from round to round.
+  uint64_t key() const {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < size(); ++i) sum += key_of(i);
+    return mix64(sum);
+  }
 };
 
 QueryLoss::QueryLoss(std::span<const double> gain, std::span<const int32_t> query, QueryRules rules)
@@ -70,7 +82,10 @@ QueryLoss::QueryLoss(std::span<const double> gain, std::span<const int32_t> quer
   for (size_t row = 0; row < n; ++row)
     rows_[next[static_cast<size_t>(query[row])]++] = static_cast<uint32_t>(row);
   gain_.resize(n);
-  for (size_t i = 0; i < n; ++i) gain_[i] = static_cast<float>(gain[rows_[i]]);
+  if (rules_.metric == QueryMetric::squared)
+    centre_gains(gain);
+  else
+    for (size_t i = 0; i < n; ++i) gain_[i] = static_cast<float>(gain[rows_[i]]);
   size_t longest = 0;
   for (size_t q = 0; q < queries; ++q) longest = std::max(longest, size(q));
   for (size_t rank = 0; rank < longest; ++rank)
@@ -93,6 +108,18 @@ QueryLoss::QueryLoss(std::span<const double> gain, std::span<const int32_t> quer
     const bool by_best = reports_ndcg() || rules_.metric == QueryMetric::map ||
                          rules_.metric == QueryMetric::softmax;
     measured_[q] = by_best ? best_[q] > 0.0 : differs;
+    if (rules_.metric == QueryMetric::squared) measured_[q] = sorted.size() > 1;
+  }
+}
+
+// In double: gains may be large beside their differences within a query.
+void QueryLoss::centre_gains(std::span<const double> gain) {
+  centred_.resize(gain.size());
+  for (size_t q = 0; q < queries(); ++q) {
+    ExactSum sum;
+    for (size_t i = starts_[q]; i < starts_[q + 1]; ++i) sum.add(gain[rows_[i]]);
+    const double mean = sum.value() / static_cast<double>(size(q));
+    for (size_t i = starts_[q]; i < starts_[q + 1]; ++i) centred_[i] = gain[rows_[i]] - mean;
   }
 }
 
@@ -188,9 +215,15 @@ double QueryLoss::rank_query(const Kernels& kernels, size_t query, const double*
     const RankedDocuments documents = s.documents();
     uint64_t last = last_rank(n);  // and the documents that are equal to the last one
     while (last < n && s.tied(last - 1, last) && s.gain[last - 1] == s.gain[last]) ++last;
-    for (size_t i = 0; i < last && i + 1 < n; ++i)
+    size_t pairs = 0;
+    for (size_t i = 0; i < last && i + 1 < n; ++i) {
       kernels.compare_document(i, documents, pair_rules, s.gradient.data(), s.hessian.data(),
                                &sums);
+      pairs += n - i;
+      if (pairs < kPairsPerCheck) continue;
+      check_interrupt();
+      pairs = 0;
+    }
   }
   const double total = 2.0 * static_cast<double>(sums.gradient);
   double factor = rules_.sigmoid;
@@ -224,17 +257,17 @@ double QueryLoss::softmax_query(size_t query, const double* score, Scratch& s, d
 
 // The cross entropy of softmax(score) and the shares of gain + u, with uniform u in (0, 1), and its
 // gradient times a series of the inverse hessian of three terms (Bruch 2021, section 4).
-// Every document draws its u by a hash of its score and its gain, so it needs no state.
+// Every document draws its u by a hash of its query and of its score and gain, so it needs no
+// state, and a query that is repeated draws the same numbers.
 double QueryLoss::xendcg_query(size_t query, const double* score, Scratch& s, double* gradient,
                                double* hessian) const {
   const size_t begin = starts_[query], n = size(query);
   sort_query(query, score, s);
   double sum = 0.0, drawn = 0.0, whole = 0.0, loss = 0.0;
+  const uint64_t key = s.key();
   for (size_t i = 0; i < n; ++i) {
-    const uint32_t row = rows_[begin + s.order[i]];
     sum += static_cast<double>(s.strength[i]);
-    const uint64_t key = std::bit_cast<uint64_t>(score[row] + 0.0);
-    s.up[i] = s.gain[i] + uniform_of(key, std::bit_cast<uint32_t>(s.gain[i]));
+    s.up[i] = s.gain[i] + uniform_of(mix64(key ^ s.key_of(i)));
     drawn += static_cast<double>(s.up[i]);
     whole += static_cast<double>(s.gain[i]) + 0.5;
   }
@@ -272,16 +305,10 @@ double QueryLoss::xendcg_query(size_t query, const double* score, Scratch& s, do
 
 // Adds the derivatives of the pairs of neighbours in one order of the scores + logistic noise, so
 // that a document is before another one with the probability of the logistic loss. `down`: the
-// noisy scores. Documents with the same score and gain have noises of their own.
-void QueryLoss::add_neighbours(uint64_t order, Scratch& s) const {
+// noisy scores. key: of the order; each document has a noise of its own, by its place.
+void QueryLoss::add_neighbours(uint64_t key, Scratch& s) const {
   const size_t n = s.size();
-  uint32_t equals = 0;
-  for (size_t i = 0; i < n; ++i) {
-    equals = i > 0 && s.tied(i - 1, i) && s.gain[i - 1] == s.gain[i] ? equals + 1 : 0;
-    const uint64_t key =
-        uint64_t{std::bit_cast<uint32_t>(s.score[i])} << 32 | std::bit_cast<uint32_t>(s.gain[i]);
-    s.down[i] = s.score[i] + logistic_noise(mix64(mix64(key) ^ (order << 32 | equals)));
-  }
+  for (size_t i = 0; i < n; ++i) s.down[i] = s.score[i] + logistic_noise(mix64(key + i));
   s.drawn.resize(n);
   std::iota(s.drawn.begin(), s.drawn.end(), 0u);
   std::sort(s.drawn.begin(), s.drawn.end(), [&](uint32_t a, uint32_t b) {
@@ -307,7 +334,12 @@ double QueryLoss::yetirank_query(size_t query, const double* score, Scratch& s, 
   const size_t begin = starts_[query], n = size(query);
   sort_query(query, score, s);
   const double value = set_moves(query, s);
-  for (uint64_t order = 0; order < rules_.orders; ++order) add_neighbours(order, s);
+  // Queries have orders of their own, so that the errors of many queries average out.
+  const uint64_t key = mix64(s.key() + query);
+  for (uint64_t order = 0; order < rules_.orders; ++order) {
+    check_interrupt();
+    add_neighbours(mix64(key + order), s);
+  }
   const double factor = rules_.sigmoid / static_cast<double>(rules_.orders);
   for (size_t i = 0, end; i < n; i = end) {  // documents with the same score and gain are equal
     double g = 0.0, h = 0.0;
@@ -329,13 +361,12 @@ double QueryLoss::squared_query(size_t query, const double* score, double* gradi
                                 double* hessian) const {
   const size_t begin = starts_[query], n = size(query);
   ExactSum residuals, squares;
-  for (size_t i = 0; i < n; ++i)
-    residuals.add(score[rows_[begin + i]] - static_cast<double>(gain_[begin + i]));
+  for (size_t i = 0; i < n; ++i) residuals.add(score[rows_[begin + i]] - centred_[begin + i]);
   const double mean = residuals.value() / static_cast<double>(n);
   for (size_t i = 0; i < n; ++i) {
     const uint32_t row = rows_[begin + i];
-    const double own = score[row] - static_cast<double>(gain_[begin + i]) - mean;
-    gradient[row] = is_measured(query) ? own : 0.0;
+    const double own = score[row] - centred_[begin + i] - mean;
+    gradient[row] = own;
     hessian[row] = is_measured(query) ? 1.0 : 0.0;
     squares.add(own * own);
   }

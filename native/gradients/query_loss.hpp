@@ -44,7 +44,8 @@ class QueryLoss {
   size_t queries() const { return starts_.size() - 1; }
   size_t size(size_t query) const { return starts_[query + 1] - starts_[query]; }
 
-  // Whether the metric of a query is defined: it has a positive gain, or documents of two gains.
+  // Whether the metric of a query is defined: it has a positive gain, or documents of two gains;
+  // for the squared error two documents.
   bool is_measured(size_t query) const { return measured_[query] != 0; }
 
   // Fills the derivatives of each row, and the loss of each query: 1 - metric, the mean logistic
@@ -64,9 +65,10 @@ class QueryLoss {
   double yetirank_query(size_t query, const double* score, Scratch& scratch, double* gradient,
                         double* hessian) const;
   double squared_query(size_t query, const double* score, double* gradient, double* hessian) const;
-  void add_neighbours(uint64_t order, Scratch& scratch) const;
+  void add_neighbours(uint64_t key, Scratch& scratch) const;
   void sort_query(size_t query, const double* score, Scratch& scratch) const;
   double set_moves(size_t query, Scratch& scratch) const;
+  void centre_gains(std::span<const double> gain);
   uint64_t last_rank(size_t n) const;
   // Whether the loss that is reported is 1 - NDCG.
   bool reports_ndcg() const {
@@ -76,7 +78,8 @@ class QueryLoss {
   QueryRules rules_;
   std::vector<uint32_t> rows_;     // of all queries, one after the other
   std::vector<uint32_t> starts_;   // of each query in rows_, and the end
-  std::vector<float> gain_;        // in the order of rows_
+  std::vector<float> gain_;        // in the order of rows_; 0 for the squared error
+  std::vector<double> centred_;    // gain - mean gain of the query, for the squared error
   std::vector<double> best_;       // of each query: the largest possible DCG, or the sum of gains
   std::vector<double> discount_;   // of each rank, 1 / log2(2 + rank)
   std::vector<uint8_t> measured_;  // of each query

@@ -1,5 +1,8 @@
 """Losses of ranked documents, against loops over queries and pairs."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
 
 from reference import query_loss as reference
-from stagewise._native import QueryLoss, Workers, supported_isas
+from stagewise._native import Cancellation, QueryLoss, Workers, set_cancellation, supported_isas
 
 pytestmark = pytest.mark.native
 
@@ -134,6 +137,82 @@ def test_the_squared_loss_is_that_of_centred_residuals():
         np.testing.assert_allclose(gradient[query == q], own - own.mean(), atol=1e-6)
         assert losses[q] == pytest.approx(0.5 * own.var(), rel=1e-6)
     np.testing.assert_array_equal(hessian, 1.0)
+
+
+def test_the_squared_loss_has_gradients_in_queries_of_equal_gains():
+    gain, query = np.ones(5), np.array([0, 0, 0, 1, 2], np.int32)
+    gradient, hessian, losses = evaluate(gain, query, np.array([1.0, 2, 3, 4, 5]), "squared")
+    np.testing.assert_array_equal(gradient, [-1, 0, 1, 0, 0])
+    np.testing.assert_array_equal(hessian, [1, 1, 1, 0, 0])
+    np.testing.assert_allclose(losses, [1 / 3, 0, 0])
+
+
+@pytest.mark.parametrize("unit", [2.0**-55, 2.0**55])
+def test_the_squared_loss_is_precise_for_gains_far_from_zero(unit):
+    gain, query, score = queries(10)
+    plain = evaluate(gain, query, score, "squared")
+    far = evaluate(unit * (gain + 2.0**30 * query), query, unit * score, "squared")
+    np.testing.assert_allclose(far[0] / unit, plain[0], atol=1e-6)
+    np.testing.assert_allclose(far[2] / unit**2, plain[2], rtol=1e-6)
+
+
+@pytest.mark.parametrize("scores", [(0.0, 0.0, 0.0, 0.0), (0.5, -0.25, 1.0, 0.0)])
+def test_errors_of_yetirank_average_out_over_queries(scores):
+    gain, score, n = np.array([0.0, 1, 3, 7]) / 8, np.array(scores), 4000
+    query = np.repeat(np.arange(n), 4).astype(np.int32)
+    gradient, hessian, _ = evaluate(
+        np.tile(gain, n), query, np.tile(score, n), "yetirank", orders=10, decay=0.99
+    )
+    own, curve = reference.yetirank(gain, score, 40_000, 0.99)
+    np.testing.assert_allclose(gradient.reshape(n, 4).mean(axis=0), own, atol=4e-3)
+    np.testing.assert_allclose(hessian.reshape(n, 4).mean(axis=0), curve, atol=4e-3)
+
+
+@pytest.mark.parametrize("metric", ["xendcg", "yetirank"])
+def test_rounding_of_scores_changes_no_random_number(metric):
+    gain, query, score = queries(11)
+    if metric == "xendcg":
+        score = np.where(np.arange(300) % 3 > 0, score, np.round(score))  # with ties
+    noise = 1e-14 * np.random.default_rng(0).normal(size=300)
+    plain = evaluate(gain, query, score, metric)[0]
+    moved = evaluate(gain, query, score + noise, metric)[0]
+    np.testing.assert_allclose(moved, plain, atol=1e-5)
+    shifted = evaluate(gain, query, score + np.arange(17.0)[query], metric)[0]
+    np.testing.assert_allclose(shifted, plain, atol=1e-5)
+
+
+def test_the_best_rows_have_random_numbers_of_xendcg_as_all_others():
+    n, score = 2000, 1e-4 * np.random.default_rng(0).normal(size=(2000, 5))
+    query = np.repeat(np.arange(n), 5).astype(np.int32)
+    gain = np.tile([0.0, 0, 0, 0, 1], n)
+    gradient = evaluate(gain, query, score.ravel(), "xendcg")[0].reshape(n, 5)[:, :4]
+    best = score[:, :4].argmax(axis=1) == score.argmax(axis=1)  # of their query, and not relevant
+    own = np.take_along_axis(gradient, score[:, :4].argmax(axis=1)[:, np.newaxis], axis=1)[best]
+    assert own.std() == pytest.approx(gradient.std(), rel=0.1)
+    assert own.mean() == pytest.approx(gradient.mean(), abs=4 * own.std() / len(own) ** 0.5)
+
+
+@pytest.mark.parametrize(("metric", "rules"), [("pairs", {}), ("yetirank", {"orders": 10_000})])
+def test_a_long_query_can_be_interrupted(metric, rules):
+    n = 300_000
+    ended, cancellation = [], Cancellation()
+
+    def work():
+        set_cancellation(cancellation)
+        try:
+            gain, query = np.arange(float(n)), np.zeros(n, np.int32)
+            evaluate(gain, query, np.linspace(0, 1, n), metric, **rules)
+        except KeyboardInterrupt as interrupt:
+            ended.append(type(interrupt))
+        finally:
+            set_cancellation(None)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    time.sleep(0.2)
+    cancellation.cancel()
+    thread.join(5.0)
+    assert ended == [KeyboardInterrupt]
 
 
 @pytest.mark.parametrize("decay", [0.85, 0.99])

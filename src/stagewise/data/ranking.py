@@ -24,8 +24,9 @@ NEEDS_QUERIES_OF_SET = (
 )
 NEEDS_QUERIES = (
     "{} ranks the rows of each query, and needs the query of every row. Pass qid=..., one value "
-    "for each row, or query_sizes=..., the numbers of consecutive rows; qid=0 makes all rows one "
-    "query. Functions without these arguments read y=stagewise.ranking_target(y, qid=...)."
+    "for each row (such as the search, the page or the person it belongs to), or query_sizes=..., "
+    "the numbers of consecutive rows. Functions without these arguments read "
+    "y=stagewise.ranking_target(y, qid=...)."
 )
 POSITION = "position"
 
@@ -94,9 +95,7 @@ def _query_of_rows(qid: Any, query_sizes: Any, n_rows: int) -> npt.NDArray[Any]:
         raise ValueError("Pass qid or query_sizes, not both.")
     if isinstance(qid, numbers.Number):
         if qid != qid:  # NaN
-            raise ValueError(
-                "qid is missing (nan). Pass the query of every row; qid=0 makes all rows one query."
-            )
+            raise ValueError("qid is missing (nan). Pass the query of every row.")
         return np.full(n_rows, qid)
     if qid is not None:
         return read_keys(qid, n_rows, "qid")

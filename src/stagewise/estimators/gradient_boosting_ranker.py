@@ -64,9 +64,9 @@ callbacks
         As in `GradientBoostingRegressor`.
     grow_policy : {"auto", "best_first", "depth_wise", "symmetric"}, default="auto"
         As in `GradientBoostingRegressor`. With a number of rounds "auto" is "symmetric", of depth 6
-        with 64 leaves (of fewer than 10,000 rows 31, and λ = 3), unless `max_depth`,
-        `max_leaf_nodes` or another parameter is set that symmetric trees do not have; rounds draw
-        80 % of the rows (MVS). See docs/ranking.md.
+        with 64 leaves (of fewer than 10,000 rows, by their weights, 31, and λ = 3), unless
+        `max_depth`, `max_leaf_nodes` or another parameter is set that symmetric trees do not have;
+        rounds draw 80 % of the rows (MVS). See docs/ranking.md.
     leaves : {"auto", "constant", "linear"} or LinearLeaves, default="auto"
         "constant": a leaf is a number. "linear": a leaf is a linear model in the numeric features
         of its path; see `LinearLeaves`. "auto": "constant".

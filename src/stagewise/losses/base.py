@@ -272,6 +272,13 @@ class Loss(ABC):
             np.divide(-gradient, hessian, out=steps, where=hessian > 0)
         return np.clip(steps, -MAX_STEP, MAX_STEP) if self.degree is None else steps
 
+    def sampling_unit(self, y: npt.NDArray[Any], weight: Vector | None) -> float:
+        """Return the order of g/h, which is the unit of random draws of rows.
+
+        Losses with a `degree` do not need it: their targets are scaled.
+        """
+        return 1.0
+
     def mean(self, score: Matrix) -> npt.NDArray[np.float64]:
         """Return the predictions of scores: the inverse link.
 

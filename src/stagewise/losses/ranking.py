@@ -2,8 +2,8 @@
 
 y is a structured array with the fields "gain" and "query" (`QueryReader`), perhaps "position". A
 score that is added to all rows of a query changes nothing, so the best constant is 0. The mean loss
-is that of queries, in which each query counts by the weight of its rows. Each docstring: domain,
-link, formula, hessian.
+is that of queries, in which each query counts by the weight of its rows, or (`counts_rows`) that of
+rows. Each docstring: domain, link, formula, hessian.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import Gradients, QueryLoss, RowLoss, Workers
-from stagewise.exact_sums import sum_rows
+from stagewise._native import QueryLoss, Workers
+from stagewise.exact_sums import mean_rows
 from stagewise.losses.base import Loss
 from stagewise.losses.bound_loss import BoundLoss
 from stagewise.losses.kernel import NativeBoundLoss
+from stagewise.losses.query_bound_loss import POSITION, QueryBoundLoss
 from stagewise.losses.regression import check_positive
 from stagewise.losses.scores import Matrix, Vector
 from stagewise.validation.arguments import check_argument
@@ -39,11 +40,12 @@ __all__ = [
     "YetiRank",
 ]
 
-POSITION = "position"
-LARGEST_EXPONENT = 30
-"""Gains up to 2^±30 are used as they are by losses that depend on their size."""
+USUAL_EXPONENTS = range(1, 6)
+"""Losses that depend on the size of gains use them as they are if the largest is from 1 to 31."""
 USUAL_EXPONENT = 4
-"""Larger or smaller ones are divided so that the largest is nearly 2^4, that of five grades."""
+"""Other gains are divided so that the largest is nearly 2^4, that of five grades."""
+LARGEST_EXPONENT = 60
+"""Relevance is fitted itself if its differences within queries are about 2^-60 to 2^60."""
 LEAST_GAIN = 2.0**-100
 
 
@@ -61,6 +63,10 @@ class RankingLoss(Loss):
     n_orders: int = 1
     decay: float = 1.0
     position_regularization: float = 0.0
+    counts_rows: bool = False
+    """Whether the mean loss is that of rows, so that a query counts by the number of its rows."""
+    largest_bias_step: float = 1.0
+    """The largest Newton step of the bias of a position."""
 
     def query_loss(self, y: npt.NDArray[Any]) -> QueryLoss:
         """Return the native loss of rows."""
@@ -88,18 +94,17 @@ class RankingLoss(Loss):
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
         """Return the loss of the query of every row, with a factor.
 
-        It makes the mean over rows that over queries.
+        It makes the mean over rows that of the loss, over queries or over rows of queries that are
+        measured.
         """
-        bound = _QueryBoundLoss(self.measured_only(), Workers(1), y, None)
+        bound = QueryBoundLoss(self.measured_only(), Workers(1), y, None)
         own = bound.losses(np.asarray(score, dtype=np.float64).reshape(-1))
-        measured, code = bound.measured, bound.codes
-        share = np.bincount(code, minlength=len(own))
-        n = max(1, int(measured.sum()))
-        factor = np.where(measured, len(y) / (share * n), 0.0)
-        return np.asarray((own * factor)[code])
+        counts, total = bound.counts, max(1.0, float(bound.counts.sum()))
+        factor = counts * (len(y) / total) / np.bincount(bound.codes, minlength=len(own))
+        return np.asarray((own * factor)[bound.codes])
 
     def derivatives(self, y: npt.NDArray[Any], score: Matrix) -> tuple[Matrix, Matrix]:
-        bound = _QueryBoundLoss(self.measured_only(), Workers(1), y, None)
+        bound = QueryBoundLoss(self.measured_only(), Workers(1), y, None)
         bound.losses(np.asarray(score, dtype=np.float64).reshape(-1))
         return bound.gradient.copy(), bound.hessian.copy()
 
@@ -138,7 +143,7 @@ class RankingLoss(Loss):
         return self.measured_only()
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        bound = _QueryBoundLoss(self, workers, y, weight)
+        bound = QueryBoundLoss(self, workers, y, weight)
         if bound.bias is not None:
             return bound
         return NativeBoundLoss(workers, bound.row_loss())
@@ -149,7 +154,7 @@ class RankingLoss(Loss):
         """Return the biases of positions at the last scores; empty: there are no positions."""
         if POSITION not in (y.dtype.names or ()):
             return {}
-        bound = _QueryBoundLoss(self, Workers(1), y, weight)
+        bound = QueryBoundLoss(self, Workers(1), y, weight)
         assert bound.bias is not None
         bound.bias.estimate(bound, np.asarray(score, dtype=np.float64).reshape(-1))
         return {"position": bound.bias.positions, "position_bias": bound.bias.values}
@@ -184,12 +189,21 @@ class _PairLoss(RankingLoss):
 
 
 def _common_unit(gain: Vector) -> Vector:
-    """Return gains divided by a power of two, if float32 could not add them up as they are.
+    """Return gains divided by a power of two, unless the largest has an ordinary size.
 
-    The losses of pairs and of gains with random numbers depend on the size of ordinary gains.
+    The losses of pairs and of gains with random numbers depend on the size of gains.
     """
     exponent = int(np.frexp(gain.max(initial=0.0))[1])
-    return gain if abs(exponent) <= LARGEST_EXPONENT else np.ldexp(gain, USUAL_EXPONENT - exponent)
+    return gain if exponent in USUAL_EXPONENTS else np.ldexp(gain, USUAL_EXPONENT - exponent)
+
+
+def _centred_gains(y: npt.NDArray[Any]) -> Vector:
+    """Return the gains without the mean of their query; inf if they are too large."""
+    query = y["query"]
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = np.bincount(query, y["gain"]) / np.maximum(1, np.bincount(query))
+        centred = y["gain"] - mean[query]
+    return np.where(np.isfinite(centred), centred, math.inf)
 
 
 def _check_regularization(value: float) -> float:
@@ -256,7 +270,8 @@ class PairwiseLogistic(_PairLoss):
 
         L = Σ |gain_i - gain_j| log(1 + exp(-σ (F_i - F_j))),  over pairs with gain_i > gain_j
 
-    The loss that is reported is the mean of the pairs, without their weights. Hessian:
+    The loss that is reported is the mean of the pairs, without their weights. Gains whose largest
+    is below 1 or at least 32 are divided by a power of two, so that it is from 8 to 16. Hessian:
     σ² Σ_j |gain_i - gain_j| p_ij (1 - p_ij).
 
     Parameters
@@ -318,9 +333,10 @@ class XeNdcg(_ListLoss):
 
         L = -Σ_i q_i log p_i,  q_i = (gain_i + u_i) / Σ (gain + u),  p = softmax(F)
 
-    u_i in (0, 1) is drawn anew in every round, as a hash of the score and the gain of the row; the
-    loss that is reported has u_i = ½. The gradient is that of the paper, with three terms of the
-    series of the inverse hessian. Hessian: p_i (1 - p_i).
+    u_i in (0, 1) is drawn anew in every round, as a hash of the scores and gains of the query and
+    those of the row; the loss that is reported has u_i = ½. Gains are divided as in
+    `PairwiseLogistic`. The gradient is that of the paper, with three terms of the series of the
+    inverse hessian. Hessian: p_i (1 - p_i).
 
     Parameters
     ----------
@@ -343,9 +359,10 @@ class YetiRank(RankingLoss):
         ∂L/∂F_i = -Σ_j w_ij p_ij,  p_ij = 1 / (1 + exp(F_i - F_j)),  gain_i > gain_j
         w_ij = |gain_i - gain_j| times the mean of decay^(r-1) over orders with i, j at r and r + 1
 
-    The rows are ordered by F + ε with ε of the logistic distribution, a hash of the score and the
-    gain of the row. Gains are divided so that the largest of a query is between ½ and 1. The loss
-    that is reported is 1 - NDCG. Hessian: Σ_j w_ij p_ij (1 - p_ij).
+    The rows are ordered by F + ε with ε of the logistic distribution, a hash of the query (its
+    place among the sorted ones), of its scores and gains, and of the rank of the row. Gains are
+    divided so that the largest of a query is between ½ and 1. The loss that is reported is
+    1 - NDCG. Hessian: Σ_j w_ij p_ij (1 - p_ij).
 
     Parameters
     ----------
@@ -374,10 +391,11 @@ class QuerySquaredError(_ListLoss):
 
     Domain: gains of at least 0. Link: identity.
 
-        L = ½ Σ_i (gain_i - F_i - c)² / n,  c = mean(gain - F)        ∂L/∂F_i = F_i + c - gain_i
+        L = ½ Σ_i (gain_i - F_i - c)² / n,  c = mean of gain - F over the query of row i
 
-    n is the number of rows of the query. Hessian: 1. The gains are those of the ranker: with
-    gains="linear" the relevance itself.
+    The sum is over all rows of queries with two rows at least, and n is their number, so that long
+    queries count more than short ones. Times n, ∂L/∂F_i = F_i + c - gain_i. Hessian: 1; it is 0 in
+    queries of one row. The gains are those of the ranker: with gains="linear" the relevance itself.
 
     Parameters
     ----------
@@ -387,9 +405,37 @@ class QuerySquaredError(_ListLoss):
 
     name = "query_squared_error"
     metric = "squared"
+    counts_rows = True
+    largest_bias_step = math.inf
 
     def _scaled_gains(self, gain: Vector, codes: npt.NDArray[np.int32]) -> Vector:
-        return _common_unit(gain)
+        return gain
+
+    def check(self, y: npt.NDArray[Any]) -> None:
+        """Raise ValueError if no query has rows of different gains, or they differ too much."""
+        super().check(y)
+        largest = float(np.abs(_centred_gains(y)).max())
+        if not 2.0**-LARGEST_EXPONENT <= largest <= 2.0**LARGEST_EXPONENT:
+            raise ValueError(
+                f"Within queries the gains differ from their mean by up to {largest:g}, which is "
+                f"{'above' if largest > 1 else 'below'} the limit 2^"
+                f"{LARGEST_EXPONENT if largest > 1 else -LARGEST_EXPONENT} of the loss "
+                "'query_squared_error'. Divide the relevance by a constant, and multiply the "
+                "scores by it."
+            )
+
+    def region_optimum(self, gradient: Vector, hessian: Vector) -> Vector:
+        """Return -G/H without a limit: scores have the unit of the gains."""
+        return np.divide(-gradient, hessian, out=np.zeros_like(gradient), where=hessian > 0)
+
+    def sampling_unit(self, y: npt.NDArray[Any], weight: Vector | None) -> float:
+        """Return the mean distance of gains within queries, up to the next power of two."""
+        if weight is not None:
+            y, weight = y[weight > 0], weight[weight > 0]
+        distance = np.abs(_centred_gains(y))
+        if not 0.0 < distance.max() < math.inf:
+            return 1.0
+        return math.ldexp(1.0, math.frexp(mean_rows(distance, weight))[1])
 
 
 RANKING_LOSSES: Mapping[str, type[RankingLoss]] = MappingProxyType(
@@ -406,114 +452,3 @@ RANKING_LOSSES: Mapping[str, type[RankingLoss]] = MappingProxyType(
         )
     }
 )
-
-
-class _PositionBias:
-    """An additive bias of the position of a row, which is estimated together with the model.
-
-    The loss of a click is that of F + b_position (Wang et al. 2018; LightGBM's lambdarank does the
-    same). After every evaluation each bias makes a damped Newton step, and their weighted mean is
-    0, since a constant changes nothing.
-    """
-
-    STEP = 0.5
-    STEPS_AT_END = 200
-
-    def __init__(self, position: Vector, regularization: float) -> None:
-        self.positions, self._code = np.unique(position, return_inverse=True)
-        self.values = np.zeros(len(self.positions))
-        self._regularization = regularization
-        self._counts = np.bincount(self._code)
-
-    def added(self, score: Vector) -> Vector:
-        """Return F + b."""
-        return np.asarray(score + self.values[self._code])
-
-    def update(self, gradient: Vector, hessian: Vector, weight: Vector | None) -> None:
-        """Make one step."""
-        own = 1.0 if weight is None else weight
-        n = len(self.values)
-        penalty = self._regularization * self._counts
-        g = np.bincount(self._code, gradient * own, n) + penalty * self.values
-        h = np.bincount(self._code, hessian * own, n) + penalty
-        step = np.divide(g, h, out=np.zeros(n), where=h > 1e-12)
-        self.values = self.values - self.STEP * np.clip(step, -1.0, 1.0)
-        self.values -= np.average(self.values, weights=self._counts)
-
-    def estimate(self, bound: _QueryBoundLoss, score: Vector) -> None:
-        """Estimate the biases of given scores."""
-        for _ in range(self.STEPS_AT_END):
-            before = self.values
-            bound.losses(score)
-            self.update(bound.gradient[bound.rows], bound.hessian[bound.rows], bound.row_weight)
-            if np.abs(self.values - before).max() < 1e-6:
-                break
-
-
-class _QueryBoundLoss(BoundLoss):
-    """A bound loss whose native kernel evaluates the queries; rows of weight 0 are absent."""
-
-    bias: _PositionBias | None = None
-
-    def __init__(
-        self, loss: RankingLoss, workers: Workers, y: npt.NDArray[Any], weight: Vector | None
-    ) -> None:
-        self._workers, self._weight = workers, weight
-        self.gradient, self.hessian = np.zeros((2, len(y)))
-        self._packed = Gradients(len(y))
-        absent = weight is not None and not weight.min() > 0.0
-        self.rows: Any = np.flatnonzero(weight > 0.0) if absent else slice(None)  # type: ignore[operator]
-        self.is_part = absent
-        own = y[self.rows]
-        self.row_weight = None if weight is None else np.ascontiguousarray(weight[self.rows])
-        self.codes = np.unique(own["query"], return_inverse=True)[1].reshape(-1)
-        self._native = loss.query_loss(own)
-        n = self._native.n_queries
-        self._losses = np.zeros(n)
-        measured = np.zeros(n)
-        self._native.measured(measured)
-        self.measured = measured > 0
-        of_queries = np.ones(n)
-        if self.row_weight is not None:
-            of_queries[self.codes] = self.row_weight
-        own_weight = of_queries[self.measured]
-        total = float(len(y)) if weight is None else sum_rows(weight)
-        # The mean over queries times the sum of the weights of the rows, as of other losses.
-        self._query_share = own_weight * (total / max(float(own_weight.sum()), 1e-300))
-        if loss.corrects_position and POSITION in (y.dtype.names or ()):
-            self.bias = _PositionBias(own[POSITION], loss.position_regularization)
-
-    def losses(self, score: Vector) -> Vector:
-        """Return the loss of every query; set the derivatives of the rows."""
-        own = np.ascontiguousarray(score[self.rows])
-        if self.bias is not None:
-            own = self.bias.added(own)
-        if not self.is_part:
-            self._native.evaluate(self._workers, own, self.gradient, self.hessian, self._losses)
-            return self._losses
-        gradient, hessian = np.empty((2, len(own)))
-        self._native.evaluate(self._workers, own, gradient, hessian, self._losses)
-        self.gradient[self.rows], self.hessian[self.rows] = gradient, hessian
-        return self._losses
-
-    def row_loss(self) -> RowLoss:
-        """Return the same as a native object, which has no biases of positions."""
-        share = np.zeros(self._native.n_queries)
-        share[self.measured] = self._query_share
-        rows = self.rows.astype(np.uint32) if self.is_part else None
-        n = len(self.gradient)
-        return self._native.row_loss(self._workers, n, rows, self._weight, share)
-
-    def evaluate(self, score: Matrix) -> float:
-        """Return the mean loss of the queries, times the sum of the weights of the rows."""
-        losses = self.losses(score[:, 0])
-        if self.bias is not None:
-            self.bias.update(self.gradient[self.rows], self.hessian[self.rows], self.row_weight)
-        if not self.measured.any():
-            return 0.0
-        weighted = losses[self.measured] * self._query_share
-        return math.fsum(weighted.tolist())  # exactly rounded, so the order does not matter
-
-    def gradients(self, output: int) -> Gradients:
-        self._packed.assign(self._workers, self.gradient, self.hessian, self._weight)
-        return self._packed

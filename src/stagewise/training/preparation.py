@@ -111,7 +111,7 @@ def learn_scale(
             return TargetScales.none(train.y.shape[1])
         return start_at(TargetScales.learn(train.y, train.weight), start)
     if loss.degree is None:
-        return TargetScale(0.0, 1.0, 1.0)
+        return TargetScale(0.0, 1.0, loss.sampling_unit(train.y, train.weight))
     if previous is not None:
         spread = TargetScale.learn(train.y, train.weight).spread
         return TargetScale(float(previous.offset), float(previous.scale), spread)

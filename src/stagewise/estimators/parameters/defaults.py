@@ -85,12 +85,14 @@ class DataFacts:
     ) -> DataFacts:
         """Return the facts about rows.
 
-        `folds` are the sizes of their folds. `total_weight` is called if there are few rows.
+        `folds` are the sizes of their folds. `total_weight` is called if there are few rows, or
+        they are ranked.
         """
         shares = [fold.learned / n_rows for fold in folds]
         share = sum(shares) / len(shares) if shares else 1.0
         held = bool(folds), has_validation
-        weight = None if total_weight is None or n_rows >= FEW_ROWS else total_weight()
+        needed = n_rows < FEW_ROWS or loss.task == "ranking"
+        weight = total_weight() if total_weight is not None and needed else None
         return cls(
             n_rows,
             loss.n_outputs,
@@ -102,6 +104,11 @@ class DataFacts:
             shares_trees=loss.shares_trees and loss.n_outputs > 1,
             of_queries=loss.task == "ranking",
         )
+
+    @property
+    def weight(self) -> float:
+        """The sum of the weights of the rows; their number, if the sum is not needed."""
+        return self.n_rows if self.total_weight is None else self.total_weight
 
     @property
     def has_many_rows(self) -> bool:
@@ -167,7 +174,7 @@ RANDOM: Mapping[str, Any] = MappingProxyType(
     {**BEST_FIRST, "split": SplitSearch(random_thresholds=True)}
 )
 FEW_RANKED_ROWS = 10_000
-"""With fewer rows, the trees of a plain ranker are smaller."""
+"""With fewer rows (by their weights), the trees of a plain ranker are smaller."""
 RANKED: Mapping[bool, Mapping[str, Any]] = MappingProxyType(
     {
         True: {"max_leaf_nodes": 31, "max_depth": 6, "l2_regularization": 3.0},
@@ -268,7 +275,7 @@ def _shape_of_rankings(params: Mapping[str, Any], facts: DataFacts) -> Mapping[s
 
     Pairs are noisy targets: symmetric trees, each of a part of the rows, overfit less.
     """
-    shape = {"grow_policy": "symmetric", **RANKED[facts.n_rows < FEW_RANKED_ROWS]}
+    shape = {"grow_policy": "symmetric", **RANKED[facts.weight < FEW_RANKED_ROWS]}
     given = {name: value for name, value in params.items() if not _is_auto(params, name)}
     free = not {"grow_policy", "max_leaf_nodes", "max_depth"} & {*given}
     possible = is_possible(flatten_options({**given, **shape}), "grow_policy", "symmetric")
@@ -277,9 +284,8 @@ def _shape_of_rankings(params: Mapping[str, Any], facts: DataFacts) -> Mapping[s
 
 def _least_rows(facts: DataFacts) -> float:
     """Return `min_samples_leaf` of a plain fit."""
-    weight = facts.n_rows if facts.total_weight is None else facts.total_weight
     # The sum of weights that are not whole numbers is the number of rows, with a rounding error.
-    share = math.ceil(weight * LEAF_SHARE[facts.of_classes] - 1e-6)
+    share = math.ceil(facts.weight * LEAF_SHARE[facts.of_classes] - 1e-6)
     return float(min(PLAIN["min_samples_leaf"], max(1, share)))
 
 
