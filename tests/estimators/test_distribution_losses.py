@@ -247,12 +247,14 @@ def test_weights_are_frequencies_and_threads_change_nothing(name):
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_scaled_targets_give_scaled_distributions(name):
+@pytest.mark.parametrize("factor", [8.0, 1.1, 3.7, 1e-3, 6e11])
+def test_scaled_targets_give_scaled_distributions(name, factor):
     X, y = table(name)
-    one = regressor(name).fit(X, y).predict_dist(X)
-    other = regressor(name).fit(X, 8.0 * y + 16.0).predict_dist(X)
-    np.testing.assert_allclose(other.loc, 8.0 * one.loc + 16.0, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(other.scale, 8.0 * one.scale, rtol=1e-9)
+    one = regressor(name, l2_regularization=20.0).fit(X, y).predict_dist(X)
+    model = regressor(name, l2_regularization=20.0).fit(X, factor * (y + 2.0))
+    other = model.predict_dist(X)
+    np.testing.assert_allclose(other.loc / factor, one.loc + 2.0, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(other.scale / factor, one.scale, rtol=1e-7)
 
 
 @pytest.mark.parametrize("name", ["log_normal", "gamma_distribution", "weibull"])

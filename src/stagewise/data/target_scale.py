@@ -49,6 +49,13 @@ class TargetScale:
         """One unit of the target, scaled; at most the largest float."""
         return min(1.0 / self.scale, sys.float_info.max) if self.scale else 1.0
 
+    def with_deviation(self) -> TargetScale:
+        """Return a scale that is the standard deviation itself instead of a power of two.
+
+        With it, a·y has the scaled targets of y for any a, up to rounding.
+        """
+        return TargetScale(self.offset, self.scale * self.spread or self.scale)
+
     @classmethod
     def learn(cls, y: Vector, weight: Vector | None = None) -> TargetScale:
         """Return the scale of targets.

@@ -100,7 +100,9 @@ def learn_scale(
 ) -> Scale:
     """Return the offset and scale of the target, or those of the model that is continued.
 
-    With `start`, the offset is F before the first round, so that it is exact.
+    With `start`, the offset is F before the first round, so that it is exact. A loss of degree 0
+    has the information 1/σ² about its location: its targets have the standard deviation 1, since a
+    power of two as scale would change the ratio of λ to the information with the unit of y.
     """
     if train.y.ndim > 1 and train.y.dtype.kind == "i":
         return TargetScale(0.0, 1.0, 1.0)  # codes of classes
@@ -112,10 +114,12 @@ def learn_scale(
         return start_at(TargetScales.learn(train.y, train.weight), start)
     if loss.degree is None:
         return TargetScale(0.0, 1.0, loss.sampling_unit(train.y, train.weight))
+    learned = TargetScale.learn(train.y, train.weight)
+    if loss.degree == 0:
+        learned = learned.with_deviation()
     if previous is not None:
-        spread = TargetScale.learn(train.y, train.weight).spread
-        return TargetScale(float(previous.offset), float(previous.scale), spread)
-    return start_at(TargetScale.learn(train.y, train.weight), start)
+        return TargetScale(float(previous.offset), float(previous.scale), learned.spread)
+    return start_at(learned, start)
 
 
 def start_at(scale: Scale, start: Vector | None) -> Scale:
