@@ -433,3 +433,33 @@ def test_quality_and_the_report_page_have_ordered_classes(table, tmp_path):
     np.testing.assert_allclose(total, model.decision_function(X[:20]), atol=1e-9)
     model.report(X, y, tmp_path / "report.html")
     assert (tmp_path / "report.html").stat().st_size > 10_000
+
+
+# ---- folds ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("encoding", ["sets", stagewise.OrderedTargetEncoding()])
+def test_out_of_fold_predictions_have_the_thresholds_of_the_fold(table, loss, encoding):
+    X, y = table[0][:200].copy(), table[1][:200]
+    X[:, 3] = np.arange(200) % 40
+    others = {"categorical_features": [3], "category_encoding": encoding, "early_stopping": 3}
+    model = fitted((X, y), loss, **others)
+    true = model.oof_prediction_[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+    expected = min(model.validation_loss_)
+    np.testing.assert_allclose(-np.log(true).mean(), expected, rtol=1e-6)
+
+
+def test_calibration_and_prediction_sets_use_the_thresholds_of_the_folds(table):
+    X, y = table[0][:200], table[1][:200]
+    model = fitted((X, y), early_stopping=3)
+    codes = np.searchsorted(model.classes_, y)
+    true = model.oof_prediction_[np.arange(len(y)), codes]
+
+    calibrated = fitted((X, y), early_stopping=3, calibration="temperature")
+    report = calibrated.fit_report_["calibration"]
+    np.testing.assert_allclose(report["log_loss_before"], -np.log(true).mean(), rtol=1e-9)
+
+    sets = fitted((X, y), early_stopping=3, conformal="cv")
+    kept = np.sort(sets.model_.learned["conformity.scores"])
+    np.testing.assert_allclose(kept, np.sort(1.0 - true), rtol=1e-9)

@@ -6,7 +6,7 @@ constant) is learned from the training rows alone, or taken from the model that 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -133,6 +133,9 @@ class _FoldFit:
     boosting: Boosting
     table: _Encoded
     held_start: Any
+    tables: Any
+    model: StartModel | None
+    learned: npt.NDArray[np.intp]
 
 
 def _fitted_rows(loss: Loss, rows: RowSet) -> RowSet:
@@ -161,10 +164,11 @@ class _BoostingTrainer:
         start = self._prepare()
         features, ensemble, rows = start.table.features, start.ensemble, start.rows
         oof_scores, choice, folds_monitor = None, None, None
+        oof_learned: tuple[dict[str, Vector], ...] = ()
         fold_ensembles: tuple[Any, ...] = ()
         if data.folds is not None:
             fits, folds_monitor = self._cross_validate(start, then_refits=True)
-            oof_scores = self._oof_scores(fits)
+            oof_scores, oof_learned = self._oof_scores(fits), self._oof_learned(fits)
             if not start.encoder.sources:  # target encodings differ between folds
                 fold_ensembles = tuple(fit.boosting.ensemble for fit in fits)
             choice = choose_rounds(spec.hold_out, data, folds_monitor)
@@ -185,6 +189,7 @@ class _BoostingTrainer:
             start.model,
             monitor.evals,
             fold_ensembles,
+            oof_learned,
         )
 
     def cross_fit(self) -> CrossFit:
@@ -205,9 +210,8 @@ class _BoostingTrainer:
     ) -> Any:
         """Return a fitted model, with the numbers that its loss learned."""
         own = self.loss, self.data, features, ensemble, self.scale, monitor
-        named = {f"loss.{name}": np.asarray(x, np.float64) for name, x in learned.items()}
         model = self.spec.learner.model(*own)
-        return replace(model, learned=named) if named else model
+        return replace(model, learned=_named(learned)) if learned else model
 
     def _learned(self, start: _Start) -> dict[str, Vector]:
         """Return the numbers that the loss learns from the scores of the training rows."""
@@ -372,9 +376,7 @@ class _BoostingTrainer:
     def _fold(
         self,
         bound: BoundRecipe,
-        rows: EncodedRows,
-        table: _Encoded,
-        encoder: TargetEncoder,
+        start: _Start,
         learned: npt.NDArray[np.intp],
         held: npt.NDArray[np.intp],
     ) -> _FoldFit:
@@ -383,7 +385,8 @@ class _BoostingTrainer:
         It uses the shared bins. With target encodings, which come from the training rows of the
         fold, it has bins of its own.
         """
-        train = self.train_rows
+        train, rows, encoder = self.train_rows, start.rows, start.encoder
+        table, tables = start.table, start.tables
         own, encoded = train.part(learned), rows.table
         y = scale_target(self.loss, self.scale, own.y)
         base = given_base(self.spec.recipe, self.loss, of_all_rows=False)
@@ -411,7 +414,8 @@ class _BoostingTrainer:
             self.context.workers,
             self.context.seed,
         )
-        return _FoldFit(boosting, table, self._model_score(model, others))
+        held_start = self._model_score(model, others)
+        return _FoldFit(boosting, table, held_start, tables, model, learned)
 
     def _cross_validate(
         self, start: _Start, *, then_refits: bool
@@ -420,10 +424,7 @@ class _BoostingTrainer:
         folds = self.data.folds
         assert folds is not None
         bound = self._recipe(start.table.features)
-        fits = [
-            self._fold(bound, start.rows, start.table, start.encoder, learned, held)
-            for learned, held in folds
-        ]
+        fits = [self._fold(bound, start, learned, held) for learned, held in folds]
         monitor = make_monitor(
             self.spec.stopping,
             self.loss,
@@ -451,3 +452,22 @@ class _BoostingTrainer:
         ]
         assert self.data.folds is not None
         return out_of_fold(self.data.folds, scores, len(self.data.train.y))
+
+    def _oof_learned(self, fits: list[_FoldFit]) -> tuple[dict[str, Vector], ...]:
+        """Return what the loss learned from the training rows of each fold; () if it does not."""
+        if not self.loss.learns:
+            return ()
+        train, found = self.train_rows, []
+        for fit in fits:
+            score = self._start_score(fit.boosting.ensemble, fit.tables)
+            score, own = score + self._model_score(fit.model, train), fit.learned
+            part = train.part(own)
+            y = scale_target(self.loss, self.scale, part.y)
+            learned = self.loss.learn(y, part.weight, score[own])
+            found.append(_named(learned))
+        return tuple(found)
+
+
+def _named(learned: Mapping[str, Vector]) -> dict[str, Vector]:
+    """Return the numbers that a loss learned by their names in a model."""
+    return {f"loss.{name}": np.asarray(x, np.float64) for name, x in learned.items()}

@@ -94,6 +94,8 @@ class FitResult:
         The loss and the metrics of every set after every round: {set: {metric: [values]}}.
     fold_ensembles : tuple of Ensemble
         The models of the folds, if they have the columns of the model.
+    oof_learned : tuple of dict
+        What the loss learned in each fold, as in `Model.learned`; empty if it learns nothing.
     """
 
     model: Model | TermModel
@@ -108,6 +110,7 @@ class FitResult:
     start: StartModel | None = None
     evals: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     fold_ensembles: tuple[Any, ...] = ()
+    oof_learned: tuple[dict[str, npt.NDArray[np.float64]], ...] = ()
 
     def best_scores(self, n_rounds: int) -> dict[str, dict[str, float]]:
         """Return the loss and the metrics of every set at the last of the rounds that are kept.

@@ -18,7 +18,7 @@ from stagewise.errors import InvalidParameterError, UnknownLossError
 from stagewise.estimators.bases.first_rank import fit_on_first_rank
 from stagewise.estimators.bases.predictions.one_class import warn_if_one_class
 from stagewise.estimators.bases.predictions.scores import refuse_offset
-from stagewise.estimators.bases.predictions.unseen_rows import FinishedFit
+from stagewise.estimators.bases.predictions.unseen_rows import FinishedFit, predict_out_of_fold
 from stagewise.estimators.parameters.make_specs import choose_seed, input_spec
 from stagewise.losses import Loss, MultiTargetLoss
 from stagewise.losses.registration import custom_loss
@@ -411,5 +411,5 @@ class FitMixin:
         if result.oof_scores is None:
             self.__dict__.pop("oof_prediction_", None)
             return
-        predicted = self._predict_scores(self.model_, result.oof_scores)
+        predicted = predict_out_of_fold(self, result, data)
         self.oof_prediction_ = data.train.spread(predicted, data.n_rows)

@@ -15,6 +15,7 @@ from stagewise.estimators.bases.predictions.unseen_rows import (
     UnseenRows,
     check_one_target,
     find_unseen_rows,
+    predict_unseen,
 )
 from stagewise.model.model import Model
 from stagewise.validation.arguments import check_argument
@@ -99,7 +100,7 @@ class CalibratedModel:
         self._set_learned(PREFIX, {})
         model, codes = self.model_, rows.y.astype(np.intp)
         floor = 0.5 / max(1, model.ensemble.n_rounds) if self._is_average else SMALLEST
-        log_proba = _logarithms(np.asarray(self._predict_scores(model, rows.score)), floor)
+        log_proba = _logarithms(predict_unseen(self, rows), floor)
         own = log_proba, codes, rows.weight
         shifts = self.class_weight is not None
         found = (

@@ -19,7 +19,7 @@ from stagewise.conformal.sets import SetScore
 from stagewise.data.reading.sparse import SparseCells
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.model_access import fit_loss, read_rows
-from stagewise.estimators.bases.predictions.unseen_rows import UnseenRows
+from stagewise.estimators.bases.predictions.unseen_rows import UnseenRows, predict_unseen
 from stagewise.losses import Loss
 from stagewise.options import Conformal
 from stagewise.training.reading.training_data import FitArguments
@@ -217,8 +217,8 @@ def conformity_of_numbers(
         The feature that has them.
     """
     rows, group = _some(rows, group, estimator.seed_)
-    model, loss, name = estimator.model_, loss_of(estimator), type(estimator).__name__
-    predicted = np.asarray(estimator._predict_scores(model, rows.score))  # noqa: SLF001
+    loss, name = loss_of(estimator), type(estimator).__name__
+    predicted = predict_unseen(estimator, rows)
     levels = np.asarray(getattr(loss, "levels", ()), dtype=np.float64)
     if predicted.ndim > 1 and not len(levels):
         raise InvalidParameterError(
@@ -255,7 +255,7 @@ def conformity_of_classes(
     score = SetScore(
         kind, option.randomized, option.penalty, option.free_ranks, estimator.seed_ % 2**31
     )
-    proba = np.asarray(estimator._predict_scores(estimator.model_, rows.score))  # noqa: SLF001
+    proba = predict_unseen(estimator, rows)
     codes = rows.y.astype(np.intp)
     values = score.of_true_class(proba, codes, rows.score)
     if option.per_class:

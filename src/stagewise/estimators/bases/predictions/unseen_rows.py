@@ -25,6 +25,8 @@ __all__ = [
     "UnseenRows",
     "check_one_target",
     "find_unseen_rows",
+    "predict_out_of_fold",
+    "predict_unseen",
     "score_rows",
     "unseen_rows",
 ]
@@ -61,6 +63,8 @@ class UnseenRows:
         The places of the rows in X; None: they are not rows of X.
     fold : float64 array or None
         The number of the fold that held each row out.
+    fold_learned : tuple of dict
+        What the loss learned in each fold; empty: what the model has.
     """
 
     source: str
@@ -69,6 +73,7 @@ class UnseenRows:
     weight: Vector | None
     rows: npt.NDArray[np.intp] | None = None
     fold: Vector | None = None
+    fold_learned: tuple[dict[str, Vector], ...] = ()
 
     def part(self, places: Any) -> UnseenRows:
         """Return some of the rows."""
@@ -124,6 +129,31 @@ def unseen_rows(estimator: Any, fit: FinishedFit, source: str) -> UnseenRows | N
     return UnseenRows(source, score_rows(estimator, fit, rows), rows.y, weight, places)
 
 
+def predict_unseen(estimator: Any, rows: UnseenRows) -> Matrix:
+    """Return the predictions of rows, each with what the loss learned in the fold of the row."""
+    model = estimator.model_
+    predict = estimator._predict_scores  # noqa: SLF001
+    if rows.fold is None or not rows.fold_learned:
+        return np.asarray(predict(model, rows.score))
+    found = np.empty(0)
+    for k, learned in enumerate(rows.fold_learned):
+        own = rows.fold == k
+        fold_model = replace(model, learned={**model.learned, **learned})
+        predicted = np.asarray(predict(fold_model, rows.score[own]))
+        if k == 0:
+            found = np.full((len(rows.y), *predicted.shape[1:]), np.nan)
+        found[own] = predicted
+    return found
+
+
+def predict_out_of_fold(estimator: Any, result: FitResult, data: TrainingData) -> Matrix:
+    """Return the predictions of training rows by the model of the fold that held them out."""
+    assert result.oof_scores is not None
+    number = _fold_numbers(data) if result.oof_learned else None
+    own = result.oof_scores, data.train.y, None, None, number, result.oof_learned
+    return predict_unseen(estimator, UnseenRows("cv", *own))
+
+
 def check_one_target(estimator: Any, method: str) -> None:
     """Raise InvalidParameterError if a classifier was fitted to several targets."""
     targets = estimator._fitted().class_targets  # noqa: SLF001
@@ -166,15 +196,22 @@ def find_unseen_rows(
 
 def _out_of_fold(fit: FinishedFit) -> UnseenRows | None:
     """Return the rows that folds held out, with the scores of their models."""
-    scores, folds, train = fit.result.oof_scores, fit.data.folds, fit.data.train
-    if scores is None or folds is None:
+    scores, train = fit.result.oof_scores, fit.data.train
+    if scores is None or fit.data.folds is None:
         return None
-    number = np.full(len(train.y), np.nan)
-    for k, (_, held) in enumerate(folds):
-        number[held] = k
+    number = _fold_numbers(fit.data)
     weight, places = _weight(fit, train), _places(train)
-    found = UnseenRows("cv", scores, train.y, weight, places, number)
+    own = fit.result.oof_learned
+    found = UnseenRows("cv", scores, train.y, weight, places, number, own)
     return found.part(~np.isnan(number))
+
+
+def _fold_numbers(data: TrainingData) -> Vector:
+    """Return the number of the fold that held each training row out; NaN: none did."""
+    number = np.full(len(data.train.y), np.nan)
+    for k, (_, held) in enumerate(data.folds or ()):
+        number[held] = k
+    return number
 
 
 def _places(rows: RowSet) -> npt.NDArray[np.intp]:
