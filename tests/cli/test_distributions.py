@@ -41,6 +41,15 @@ def test_several_quantiles_are_scored_on_rows_that_are_held_out_and_on_files(run
     assert "rmse" in found["scores"]  # of the middle quantile
 
 
+def test_distributions_are_scored_by_their_likelihood(run):
+    train(run, "--loss", "normal", "--hold-out", "0.2")
+    code, out, err = run("evaluate", "d.stgw", "train.csv", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert list(found["scores"])[:3] == ["nll", "crps", "coverage_90"]
+    assert found["scores"]["nll"] < found["baseline"]["nll"]
+
+
 def test_one_quantile_is_a_column(run, folder):
     train(run, "--quantile", "0.9")
     assert predict(run)["columns"] == ["prediction"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from stagewise.cli.errors import InputError
 from stagewise.cli.screen import Screen
 from stagewise.estimators.bases.model_access import point_predictions
 from stagewise.inspection import ConfusionMatrix, Predictions, QueryScores, Score, Scores
+from stagewise.inspection.quality.own_losses import OwnRows
 from stagewise.inspection.quality.predictions import (
     QuantilePredictions,
     deviance_power,
@@ -62,8 +63,14 @@ class ScoreTable:
         target: str,
         weight: npt.NDArray[np.float64] | None,
         features: Any,
+        *,
+        own_loss: bool = False,
     ) -> ScoreTable:
-        """Score the predictions of an estimator; errors about y name the target column."""
+        """Score the predictions of an estimator; errors about y name the target column.
+
+        With `own_loss`, features are scored by the loss of the model, too; y_pred are then its
+        predictions for them.
+        """
         if is_ranker(estimator):
             return cls.of_queries(estimator, y, y_pred, target, weight)
         if estimator.model_.task == "survival":
@@ -80,7 +87,9 @@ class ScoreTable:
         }
         try:
             points = point_predictions(estimator, y_pred) if numeric else y_pred
-            return cls.of(Predictions.from_arrays(y, points, classes, weight, **facts))
+            found = Predictions.from_arrays(y, points, classes, weight, **facts)
+            read = OwnRows.of(estimator, features, found.y) if own_loss else None
+            return cls.of(replace(found, own=read))
         except ValueError as error:
             raise InputError(f"With {target!r} as y: {error}") from None
 
@@ -113,7 +122,7 @@ class ScoreTable:
         """Predict rows and score the predictions."""
         numeric = estimator.model_.task != "classification"
         y_pred = estimator.predict(features) if numeric else estimator.predict_proba(features)
-        return cls.of_arrays(estimator, y, y_pred, target, weight, features)
+        return cls.of_arrays(estimator, y, y_pred, target, weight, features, own_loss=True)
 
     def values(self) -> dict[str, float]:
         """Return the scores by name."""

@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from stagewise.distributions import Distribution
 from stagewise.inspection.fitted_model import Vector
+from stagewise.inspection.quality.own_losses import COVERAGE
 from stagewise.inspection.quality.predictions import Predictions
 from stagewise.metrics import METRICS, find_metrics
 from stagewise.metrics import Metric as FitMetric
@@ -120,6 +122,12 @@ class _Deviance(MeanLoss):
         if np.isfinite(self._loss).all():
             return super().reason(n_rows)
         return f"the {self.label} is undefined for a target or a prediction of these rows"
+
+
+class _OwnLoss(MeanLoss):
+    """A mean of a loss that has no smallest value."""
+
+    ends = (float("-inf"), float("inf"))
 
 
 class _Explained(Metric):
@@ -270,7 +278,7 @@ def metrics_of(predictions: Predictions, chosen: Any = None) -> list[Metric]:
     chosen : None, or as `eval_metric`
         The metrics; None: the usual ones of the task, after those of the model's loss.
     """
-    usual = _usual_metrics(predictions)
+    usual = [*_own_metrics(predictions), *_usual_metrics(predictions)]
     if chosen is None:
         return usual
     classes = None if predictions.classes is None else np.array(predictions.classes)
@@ -329,6 +337,32 @@ def _unit(*values: Vector) -> float:
     """Return a power of two near the largest number, so that sums of squares are finite."""
     largest = max(float(np.max(np.abs(each), initial=0.0)) for each in values)
     return 2.0 ** float(np.frexp(largest)[1] - 1) if 0 < largest < np.inf else 1.0
+
+
+def _own_metrics(predictions: Predictions) -> list[Metric]:
+    """Return the metrics of a loss that no other metric measures; see `OwnRows`."""
+    own = predictions.own
+    if own is None:
+        return []
+    if not own.has_distribution:
+        return [_OwnLoss("loss", "mean loss", own.losses(), own.constant_losses)]
+
+    def covered(found: Distribution, y: Vector) -> Vector:
+        low, high = found.interval(COVERAGE).T
+        return np.asarray(((low <= y) & (y <= high)).astype(np.float64))
+
+    def metric(kind: type[MeanLoss], name: str, label: str, measure: Any) -> MeanLoss:
+        def of_constant(weight: Vector) -> Vector:
+            return own.of_constant_distribution(measure, weight)
+
+        return kind(name, label, own.of_distributions(measure), of_constant)
+
+    share = f"{COVERAGE:.0%}"
+    return [
+        metric(_OwnLoss, "nll", "negative log-likelihood", lambda found, y: found.nll(y)),
+        metric(MeanLoss, "crps", "CRPS", lambda found, y: found.crps(y)),
+        metric(MeanScore, f"coverage_{share[:-1]}", f"coverage of {share} intervals", covered),
+    ]
 
 
 def _pinballs(predictions: Predictions) -> list[Metric]:

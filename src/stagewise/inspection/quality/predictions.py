@@ -23,6 +23,7 @@ from stagewise.estimators.bases.model_access import (
     read_row_offset,
 )
 from stagewise.inspection.quality.constants import ConstantPredictions, OffsetRows
+from stagewise.inspection.quality.own_losses import OwnRows
 from stagewise.losses import REGRESSION_LOSSES, CrossEntropy, Loss
 from stagewise.validation.messages import short_repr
 from stagewise.validation.parameters import nearest_name
@@ -95,6 +96,8 @@ class Predictions(Displayed):
         The predicted quantiles, of which `y_pred` is the middle one; None: y_pred is no quantile.
     of_shares : bool
         Whether the model was fitted by the cross-entropy of shares.
+    own : OwnRows or None
+        The rows as the loss of the model reads them, if no other metric measures it.
     """
 
     task: Literal["regression", "classification", "ranking"]
@@ -107,6 +110,7 @@ class Predictions(Displayed):
     ordered: bool = False
     quantiles: QuantilePredictions | None = None
     of_shares: bool = False
+    own: OwnRows | None = None
 
     def _summary(self) -> Summary:
         facts: dict[str, Any] = {"rows": len(self.y), "sum of weights": float(self.weight.sum())}
@@ -180,7 +184,7 @@ class Predictions(Displayed):
             quantiles = QuantilePredictions.of(estimator, predicted)
             y_pred = point_predictions(estimator, predicted)
             classes, power = None, deviance_power(estimator)
-        return cls.from_arrays(
+        found = cls.from_arrays(
             *(y, y_pred, classes, sample_weight),
             caller=name,
             deviance_power=power,
@@ -189,6 +193,7 @@ class Predictions(Displayed):
             quantiles=quantiles,
             of_shares=predicts_shares(estimator),
         )
+        return replace(found, own=OwnRows.of(estimator, X, found.y, offset, exposure))
 
     @classmethod
     def from_arrays(
@@ -283,6 +288,7 @@ class Predictions(Displayed):
             weight=self.weight[kept],
             offsets=offsets,
             quantiles=None if self.quantiles is None else self.quantiles[kept],
+            own=None if self.own is None else self.own[kept],
         )
 
     def require(self, task: str, caller: str) -> None:

@@ -78,7 +78,8 @@ class Scores(Tabled):
         The confidence level of the limits.
     scores : tuple of Score
         Regression: rmse, mae and r2, after the deviance and D² if the loss of the model is
-        Poisson, gamma or Tweedie; classification: log_loss, accuracy, auc and brier; rankings:
+        Poisson, gamma or Tweedie, or after nll, crps and coverage_90 of a distribution;
+        classification: log_loss, accuracy, auc and brier; rankings:
         means over queries, see `query_scores`; survival: c_index, uno_c_index and
         integrated_brier, of competing risks those of each cause.
     """
@@ -237,6 +238,10 @@ def scores(
     A model with a Poisson, gamma or Tweedie loss also has the mean deviance of that loss, such as
     poisson_deviance, and D² = 1 - deviance / deviance of the best constant, such as
     d2_poisson_deviance. A model of quantiles has pinball and d2_pinball, the means over its levels.
+    A model of a distribution has nll (the mean negative log-likelihood), crps and coverage_90 (the
+    share of rows in their central interval of 90 %; 0.9 is right, and more for counts); their
+    baseline is the one distribution with the largest likelihood. A formula, or another loss of your
+    own, has its mean as loss.
     Every score has a baseline: the score of the constant that is best for these rows (the mean; for
     mae the median; the class shares; the most frequent class; 0.5 for auc). Rows with an exposure
     have the best rate, times their exposure; rows with an offset the best number that is added to
