@@ -301,6 +301,24 @@ def test_monotone_constraints_hold_for_the_location():
     assert (np.diff(found.loc.reshape(40, 25), axis=1) >= -1e-12).all()
 
 
+@pytest.mark.parametrize("name", LOSSES)
+def test_monotone_constraints_that_the_mean_may_break_are_a_warning(name):
+    loss = LOSSES[name]
+    score = scores(loss, 50)
+    others = score.copy()
+    others[:, 1:] += 0.5
+    changes = not np.allclose(loss.mean(score), loss.mean(others), rtol=1e-9)
+    assert loss.location_is_mean != changes
+    X, y = table(name, 200)
+    model = regressor(name, monotonic_cst=[1, 0, 0, 0], n_estimators=2)
+    if changes:
+        with pytest.warns(UserWarning, match="monotonic_cst constrains the score .* For a monoto"):
+            model.fit(X, y)
+    else:
+        model.fit(X, y)
+    regressor(name, monotonic_cst=[0, 0, 0, 0], n_estimators=2).fit(X, y)
+
+
 def test_missing_values_are_read():
     X, y = table("normal")
     X[::3, 0] = np.nan

@@ -28,6 +28,7 @@ from stagewise.estimators.parameters.make_specs import (
     hold_out_spec,
     tree_adapter,
 )
+from stagewise.estimators.parameters.monotone_constraints import check_monotone
 from stagewise.estimators.parameters.round_parameters import (
     RoundParameters,
     append_fit,
@@ -206,8 +207,7 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
             needs_value(loss, "oob_score=True")
         if isinstance(params.get("leaves"), LinearLeaves):
             _check_linear_leaves(data, loss)
-        if isinstance(loss, LevelsLoss):
-            _check_levels(params, loss)
+        check_monotone(params.get("monotonic_cst"), loss)
         if data.train.is_sparse:
             check_sparse(params)
         if previous is not None:
@@ -334,22 +334,6 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.sparse = reads_sparse(all_parameters(self))
         return tags
-
-
-def _check_levels(params: Mapping[str, Any], loss: LevelsLoss) -> None:
-    """Raise InvalidParameterError with monotone constraints, which shared trees lack."""
-    constraints = params.get("monotonic_cst")
-    if constraints is None or not np.any(list(_directions(constraints))):
-        return
-    raise InvalidParameterError(
-        f"monotonic_cst is for one prediction per row; loss={loss.name!r} predicts "
-        f"{loss.n_outputs} levels, whose shared trees have no constraint. Fit one model for "
-        f"each level, such as quantile={loss.levels[0]:g}, or leave monotonic_cst at None."
-    )
-
-
-def _directions(constraints: Any) -> Any:
-    return constraints.values() if isinstance(constraints, Mapping) else constraints
 
 
 def _check_linear_leaves(data: TrainingData, loss: Loss) -> None:

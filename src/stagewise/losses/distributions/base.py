@@ -53,6 +53,10 @@ class DistributionLoss(Loss):
         The names of the scores.
     bounds : tuple of (float, float)
         The bounds of each score, beyond which the parameters do not change.
+    location_is_mean : bool
+        Whether the mean is a function of the first score alone.
+    with_monotone_mean : str
+        Otherwise, losses of such targets whose mean is one, for messages.
     """
 
     has_distribution = True
@@ -61,6 +65,8 @@ class DistributionLoss(Loss):
     family_parameter: float = 0.0
     output_names: tuple[str, ...] = ()
     bounds: tuple[tuple[float, float], ...] = ()
+    location_is_mean = True
+    with_monotone_mean = ""
 
     def __init__(self) -> None:
         self.n_outputs = len(self.output_names)

@@ -130,6 +130,7 @@ class _OtherZerosLoss(_CountLoss):
     kind: type[CountDistribution]
     zero_name: str
     zero_bounds: tuple[float, float]
+    location_is_mean, with_monotone_mean = False, "'negative_binomial' or 'poisson'"
 
     def __init__(self) -> None:
         self.output_names = (*self.counts.output_names, self.zero_name)

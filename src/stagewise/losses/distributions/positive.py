@@ -62,6 +62,7 @@ class LogNormalLoss(_PositiveLoss):
 
     name = family = "log_normal"
     output_names = ("mean of log y", "log scale")
+    location_is_mean, with_monotone_mean = False, "'gamma_distribution' or 'gamma'"
     bounds = (LOG_MEAN, (-7.0, 4.0))
 
     def distribution(self, score: Matrix, start: Any = 0.0, scale: Any = 1.0) -> Distribution:
@@ -109,6 +110,7 @@ class WeibullLoss(_PositiveLoss):
 
     name = family = "weibull"
     output_names = ("log scale", "log shape")
+    location_is_mean, with_monotone_mean = False, "'gamma_distribution' or 'gamma'"
     bounds = (LOG_MEAN, (-3.0, 7.0))
 
     def distribution(self, score: Matrix, start: Any = 0.0, scale: Any = 1.0) -> Distribution:
