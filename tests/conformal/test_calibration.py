@@ -172,6 +172,22 @@ def test_auto_is_the_map_that_fits_other_rows_best() -> None:
     assert choose_map(both, codes, None, 0, shifts=False).kind == "isotonic"
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_choice_of_auto_counts_weights_as_repetitions(n_classes: int) -> None:
+    for seed in range(8):
+        log_proba, codes = probabilities(150, n_classes, seed)
+        times = np.random.default_rng(seed).integers(0, 4, len(codes))
+        present = times > 0
+        own = log_proba[present], codes[present], times[present].astype(float)
+        weighted = choose_map(*own, 0, shifts=False)
+        order = np.random.default_rng(9).permutation(times.sum())
+        rows = np.repeat(np.arange(len(codes)), times)[order]
+        repeated = choose_map(log_proba[rows], codes[rows], None, 0, shifts=False)
+        assert weighted.kind == repeated.kind
+        proba = [found.apply(log_proba) for found in (weighted, repeated)]
+        np.testing.assert_allclose(*proba, rtol=1e-5)
+
+
 # ---- models --------------------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ from stagewise import (
     RandomForestClassifier,
     load,
 )
-from stagewise.conformal.sets import uniform_of_rows
+from stagewise.row_hash import uniform_of_rows
 
 
 def draw(n: int, seed: int) -> tuple[Any, Any]:

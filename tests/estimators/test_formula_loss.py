@@ -316,3 +316,9 @@ def test_equal_formulas_are_equal_losses():
     one = FormulaLoss("(y - f)**2 + c", parameters={"c": 1})
     assert one == Loss.from_formula("(y - f)**2 + c", c=1.0)
     assert one != Loss.from_formula("(y - f)**2 + c", c=2.0)
+
+
+def test_a_formula_of_numbers_in_a_classifier_has_a_remedy():
+    loss = stagewise.Loss.from_formula("(y - f)**2")
+    with pytest.raises(ValueError, match=r"needs a formula of two classes: .*y='±1'"):
+        GradientBoostingClassifier(loss=loss).fit(np.arange(20.0).reshape(-1, 1), [0, 1] * 10)

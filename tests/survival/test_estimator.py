@@ -293,6 +293,16 @@ def test_three_causes_are_fitted():
     np.testing.assert_allclose(curves_of.values.sum(axis=1), 1.0 - survival, atol=1e-12)
 
 
+def test_causes_are_numbered_without_gaps():
+    X, time, event = competing(200)
+    model = GradientBoostingSurvival(loss="cause_specific", **SMALL)
+    with pytest.raises(ValueError, match=r"only events of code 1\. Use the loss 'cox'"):
+        model.fit(X, (time, event > 0))
+    with pytest.warns(UserWarning, match="no event with the code 2, so the predicted incidence"):
+        model.fit(X, (time, np.where(event == 2, 3, event)))
+    assert (model.predict_cumulative_incidence(X).values[:, 1] == 0.0).all()
+
+
 @pytest.mark.parametrize("same_time", [False, True])
 def test_discrete_time_of_one_interval_is_fitted(same_time):
     X, time, _ = proportional(300)

@@ -89,6 +89,20 @@ def test_without_censoring_the_dynamic_auc_is_that_of_the_classes():
     assert dynamic_auc(censoring, time, event, risk, np.array([3.0])) == pytest.approx(7 / 9)
 
 
+def test_weights_of_rows_are_frequencies_in_uno_s_index():
+    rng = np.random.default_rng(5)
+    time, event, risk = rng.exponential(size=60), rng.random(60) < 0.6, rng.normal(size=60)
+    times = rng.integers(0, 3, 60)
+    rows = np.repeat(np.arange(60), times)
+    for limit in (None, 1.0):
+        last = event & (time < 1.0)  # so that G is positive at every event
+        weighted = uno_concordance_index((time, last), risk, times, limit=limit)
+        repeated = uno_concordance_index((time[rows], last[rows]), risk[rows], limit=limit)
+        np.testing.assert_allclose(weighted, repeated, rtol=1e-12)
+        plain = uno_concordance_index((time, last), risk, limit=limit)
+        assert plain != weighted
+
+
 def test_uno_weights_need_a_positive_probability():
     time, event = np.array([1.0, 2, 3]), np.array([True, False, True])
     censoring = KaplanMeier.of(None, np.array([1.0, 2]), np.array([True, False]), censoring=True)

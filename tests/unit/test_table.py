@@ -9,6 +9,7 @@ import datetime as dt
 import subprocess
 import sys
 
+import dask.dataframe as dd
 import narwhals as nw
 import numpy as np
 import pandas as pd
@@ -378,6 +379,8 @@ def test_text_columns_of_pandas_are_refused(dtype: object) -> None:
 def test_error_for_a_lazy_frame_suggests_collect() -> None:
     with pytest.raises(TypeError, match=r"X is a lazy frame .*\.collect\(\)"):
         read(pl.LazyFrame({"a": [1]}))
+    with pytest.raises(TypeError, match=r"X is a lazy frame .*Call \.compute\(\)"):
+        read(dd.from_pandas(pd.DataFrame({"a": [1.0, 2.0]}), npartitions=1))
 
 
 # Names

@@ -19,6 +19,7 @@ from scipy.special import expit, logsumexp, softmax
 from sklearn.isotonic import IsotonicRegression
 
 from stagewise.calibration.likelihood import fit_logistic, fit_temperature, mean_log_loss
+from stagewise.row_hash import uniform_of_rows
 
 __all__ = ["MAPS", "BetaMap", "CalibrationMap", "IsotonicMap", "TemperatureMap", "choose_map"]
 
@@ -300,6 +301,8 @@ def choose_map(
 ) -> CalibrationMap:
     """Return the map with the least log loss of rows that it was not fitted to, fitted to all.
 
+    The part of a row is a hash of its probabilities, so that a row of weight 2 is the row twice.
+
     Parameters
     ----------
     log_proba, codes, weight, shifts
@@ -307,7 +310,7 @@ def choose_map(
     seed : int
         The seed of the parts of the rows.
     """
-    part = np.random.default_rng([seed, len(codes)]).permutation(len(codes)) % PARTS
+    part = np.floor(uniform_of_rows(log_proba, seed) * PARTS)
     losses = dict.fromkeys(MAPS, 0.0)
     w = np.ones(len(codes)) if weight is None else weight
     for number in range(PARTS):

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SetScore", "uniform_of_rows"]
+from stagewise.row_hash import uniform_of_rows
+
+__all__ = ["SetScore"]
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -77,31 +79,3 @@ class SetScore:
         """Return the score of the true class of every row."""
         scores = self.of_classes(proba, score)
         return np.asarray(scores[np.arange(len(codes)), codes])
-
-
-def uniform_of_rows(values: Matrix, seed: int) -> Vector:
-    """Return a number in [0, 1) for each row, by a hash of the bits of its values.
-
-    The hash is SplitMix64 (Steele, Lea & Flood 2014), one step for each value.
-
-    Parameters
-    ----------
-    values : float64 array of shape (n_rows, n_values)
-        The values; 0.0 and -0.0 are the same.
-    seed : int
-        The seed.
-    """
-    n = len(values)
-    bits = np.ascontiguousarray(values, dtype=np.float64) + 0.0
-    columns = bits.view(np.uint64).reshape(n, bits.size // max(1, n))
-    state = _mix(np.full(n, seed, dtype=np.uint64))
-    for column in columns.T:
-        state = _mix(state ^ column)
-    return np.asarray((state >> np.uint64(11)).astype(np.float64) * 2.0**-53)
-
-
-def _mix(state: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    z = state + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(z ^ (z >> np.uint64(31)))

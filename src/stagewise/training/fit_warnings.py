@@ -29,7 +29,7 @@ from stagewise.training.reading.training_data import TrainingData
 from stagewise.training.results import FitResult, TreeResult
 from stagewise.validation.messages import column_label, short_repr, warn_caller
 
-__all__ = ["warn_if_no_split", "warn_of_columns", "warn_of_one_class"]
+__all__ = ["warn_if_no_split", "warn_of_columns", "warn_of_far_targets", "warn_of_one_class"]
 
 LIMITS: Mapping[str, Any] = {
     "min_samples_split": 2,
@@ -46,6 +46,8 @@ WEIGHT_RATIO, TARGET_RATIO = 1e8, 1e12
 """Ratios of weights and of targets up to which sums of them have a precision that suffices."""
 FIRST_ROWS = 100
 """The rows by which most columns are found not to have days as numbers."""
+MOST_TARGETS = 10_000
+"""The rows by which the spread of most targets is found."""
 SHOWN = 5
 """The columns that a warning lists."""
 
@@ -114,6 +116,32 @@ def warn_of_one_class(
         )
     else:
         warn_caller(f"{same} Set a larger n_estimators, raise {rate}, or {check}.")
+
+
+def warn_of_far_targets(model: Any, rows: RowSet) -> None:
+    """Warn if a few targets are so far away that the others are one number beside them.
+
+    Parameters
+    ----------
+    model : Model or TermModel
+        The model of one target; its scale is that of the targets.
+    rows : RowSet
+        The training rows.
+    """
+    y = rows.y if isinstance(rows, RowSet) else np.empty(0)  # in memory
+    if not len(y) or y.ndim > 1 or y.dtype.kind != "f" or np.ndim(model.scale):
+        return
+    some = y[:: max(1, len(y) // MOST_TARGETS)]
+    low, high = np.percentile(some, [25, 75])
+    if not 0.0 < high - low < float(model.scale) / TARGET_RATIO:
+        return
+    row = int(np.argmax(np.abs(y - 0.5 * (low + high))))
+    if abs(y[row] - low) / TARGET_RATIO > high - low:
+        warn_caller(
+            f"y has the value {y[row]:g}, while half of its values lie between {low:g} and "
+            f"{high:g}: in units of its standard deviation they are all the same number, and so "
+            "are predictions. Leave out the targets that are far away, or transform y."
+        )
 
 
 def _is_constant(result: FitResult, data: TrainingData) -> bool:

@@ -18,6 +18,7 @@ from stagewise.boosting.stopping import EarlyStopping, TimeLimit
 from stagewise.data import TargetScale, TargetScales
 from stagewise.data.bins import learn_codings, rank_values
 from stagewise.losses import Loss
+from stagewise.losses.formula import FormulaLoss
 from stagewise.losses.scores import squeeze_outputs
 from stagewise.losses.words import loss_words
 from stagewise.metrics.choice import LOSS
@@ -89,6 +90,12 @@ def _check_class_loss(loss: Loss, n_classes: int) -> None:
         )
     shape = np.shape(loss.mean(squeeze_outputs(np.zeros((2, loss.n_outputs)))))
     if shape != (2, n_classes):
+        if isinstance(loss, FormulaLoss):
+            raise ValueError(
+                f"The formula {loss.formula!r} has targets y={loss.y!r}, and a classifier needs a "
+                "formula of two classes: Loss.from_formula(formula, y='±1') with y of -1 and 1, or "
+                "y='0/1'. For numbers use a regressor."
+            )
         raise ValueError(
             f"{name}.mean returned the shape {shape} for two rows; a classifier needs the "
             f"probabilities of the classes, {(2, n_classes)}. Define `mean` of the loss."

@@ -189,9 +189,11 @@ def open_frame(X: Any, caller: str, name: str = "X") -> Frame | None:
     try:
         frame = nw.from_native(X, pass_through=True)
         if isinstance(frame, nw.LazyFrame):
+            module = type(X).__module__
+            method = "compute" if module.startswith("dask") else "collect"
             raise TypeError(
-                f"{name} is a lazy frame ({type(X).__module__}.{type(X).__name__}), which has no "
-                f"values yet. Call .collect() and pass the result to {caller}."
+                f"{name} is a lazy frame ({module}.{type(X).__name__}), which has no "
+                f"values yet. Call .{method}() and pass the result to {caller}."
             )
         if not isinstance(frame, nw.DataFrame) and hasattr(X, "__arrow_c_stream__"):
             frame = _from_arrow(X)

@@ -24,7 +24,7 @@ from stagewise.losses import Loss, MultiTargetLoss
 from stagewise.losses.registration import custom_loss
 from stagewise.model.model import Model
 from stagewise.training.fit_report import counts_by_name, fit_report, limit_reason, log_fit
-from stagewise.training.fit_warnings import warn_if_no_split, warn_of_columns
+from stagewise.training.fit_warnings import warn_if_no_split, warn_of_columns, warn_of_far_targets
 from stagewise.training.reading.feature_reader import FeatureReader
 from stagewise.training.reading.offset_reader import check_offsets, with_offsets
 from stagewise.training.reading.row_set import RowSet
@@ -304,6 +304,7 @@ class FitMixin:
         result = self._train(spec, loss, data, context, previous)
         if previous is None:
             warn_if_no_split(result, data, params, starts=data.start is not None)
+            warn_of_far_targets(result.model, data.train)
         self.seed_ = seed
         self._adopt(result.model)
         passed = custom_loss(getattr(self, "loss", None))

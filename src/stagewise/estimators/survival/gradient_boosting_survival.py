@@ -330,10 +330,12 @@ held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_rep
     def refit(self, *arguments: Any, **options: Any) -> Self:
         """Raise InvalidParameterError: what a loss learns does not follow from rows of leaves."""
         name = self._fitted().loss
-        learned = {"aft": "scale", "discrete_time": "intervals"}.get(name, "baseline hazards")
+        learned = {"aft": "scale was", "discrete_time": "intervals were"}.get(
+            name, "baseline hazards were"
+        )
         raise InvalidParameterError(
-            f"refit of this {type(self).__name__} is not defined: the {learned} of loss={name!r} "
-            "were learned from the times of its fit. Fit a new model, or continue this one with "
+            f"refit of this {type(self).__name__} is not defined: the {learned} learned "
+            f"with loss={name!r} from the times of its fit. Fit a new model, or continue this one with "
             "warm_start=True."
         )
 

@@ -69,7 +69,12 @@ def concordance_index(y: Any, risk: Any, sample_weight: Any = None) -> float:
 
 
 def uno_concordance_index(
-    y: Any, risk: Any, *, y_train: Any = None, limit: float | None = None
+    y: Any,
+    risk: Any,
+    sample_weight: Any = None,
+    *,
+    y_train: Any = None,
+    limit: float | None = None,
 ) -> float:
     """Return Uno's C-index, which does not depend on how many rows are censored.
 
@@ -78,18 +83,20 @@ def uno_concordance_index(
 
     Parameters
     ----------
-    y, risk
-        As of `concordance_index`.
+    y, risk, sample_weight
+        As of `concordance_index`; the weight of a pair is the product of those of its rows.
     y_train : structured array, data frame, mapping or tuple, or None
-        Times that G is estimated from; None: y.
+        Times that G is estimated from; None: y, with its weights.
     limit : float or None
         τ: only events before it count. None: all; then G must be above 0 at all of them.
     """
     time, is_event, _ = _read(y)
     until = check_argument("limit", Number(0.0, open_low=True, or_none=True), limit)
-    weights = uno_weights(_censoring_of(y if y_train is None else y_train), time, is_event, until)
+    weight = check_weight(sample_weight, len(time))
+    censoring = _censoring_of(y, weight) if y_train is None else _censoring_of(y_train)
+    weights = uno_weights(censoring, time, is_event, until)
     risks = _column(risk, len(time), "risk")
-    return _finite(concordance(time, is_event, risks, event_weight=weights))
+    return _finite(concordance(time, is_event, risks, weight, event_weight=weights))
 
 
 def survival_brier_score(

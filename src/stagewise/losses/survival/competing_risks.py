@@ -19,6 +19,7 @@ from stagewise.losses.survival.base import RowBoundLoss, SurvivalLoss
 from stagewise.losses.survival.baseline import Baseline
 from stagewise.losses.survival.cox import CoxTerms, risk_sets, terms_at
 from stagewise.validation.arguments import check_argument
+from stagewise.validation.messages import short_repr, warn_caller
 from stagewise.validation.rules import Number
 
 __all__ = ["CauseSpecific", "CompetingRisksLoss", "FineGray"]
@@ -53,7 +54,8 @@ class CauseSpecific(CompetingRisksLoss):
 
         L = Σ_k L_Cox(y_k, F_k)        with events of other causes as censored
 
-    The cumulative incidence of cause k is Σ S(t-) h_k(t), S from the hazards of all causes.
+    The cumulative incidence of cause k is Σ (S(t-) - S(t)) h_k(t) / Σ_j h_j(t), S from the hazards
+    of all causes, so that incidences and S add up to 1.
     Hessian: as of `Cox`.
 
     Parameters
@@ -85,7 +87,19 @@ class CauseSpecific(CompetingRisksLoss):
 
     def of_rows(self, y: npt.NDArray[Any], weight: Vector | None) -> CauseSpecific:
         """Return the loss with one output for each event code."""
-        return self._of_causes(max(2, int(y["event"].max(initial=0))))
+        counts = np.bincount(y["event"].astype(np.intp), minlength=2)[1:]
+        if len(counts) == 1:
+            raise ValueError(
+                "The loss 'cause_specific' needs events of several causes, with the codes 1, 2, …; "
+                "y has only events of code 1. Use the loss 'cox' for one cause."
+            )
+        absent = [k + 1 for k in np.flatnonzero(counts == 0).tolist()]
+        if absent:
+            warn_caller(
+                f"y has no event with the code {short_repr(absent).strip('[]')}, so the predicted "
+                "incidence of this cause is 0. Number the causes 1, 2, … without gaps."
+            )
+        return self._of_causes(len(counts))
 
     def continuing(self, known: SurvivalLoss) -> CauseSpecific:
         found = copy(self)
