@@ -103,3 +103,22 @@ def test_a_score_that_is_not_finite_has_no_loss() -> None:
     score = np.zeros(20)
     score[3] = np.nan
     assert np.isnan(rows.evaluate(Workers(1), score))
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_narrow_intervals_are_exact_times(name: str) -> None:
+    exact, sigma = times(400, only="exact"), 0.3
+    exact["entry"] = 0.0
+    score = np.log(exact["time"]) + np.random.default_rng(1).normal(size=400)
+    expected = Aft(name).native(exact).terms(Workers(1), score, sigma)
+    for width in (1e-4, 1e-5, 1e-6, 1e-7, 1e-9, 1e-11, 1e-13):
+        y = exact.copy()
+        y["upper"] = y["time"] * (1.0 + width)
+        found = Aft(name).native(y).terms(Workers(1), score, sigma)
+        for own, other in zip(found[1:], expected[1:], strict=True):
+            size = np.maximum(np.abs(other), 1.0)
+            assert (np.abs(own - other) / size).max() < 40.0 * width + 1e-8
+        log_width = np.log(np.log(y["upper"]) - np.log(y["time"]))
+        density = expected[0] - np.log(exact["time"])  # of log t
+        near = 40.0 * width + 1e-15 / width + 1e-9  # the logs of the ends are rounded
+        np.testing.assert_allclose(found[0] + log_width, density, atol=near, rtol=near)

@@ -186,8 +186,15 @@ class Terms:
             b = np.exp(np.minimum(d.log_density(low) - whole, 300.0))
             first = a - b
             second = a * d.slope(high) - b * d.slope(low) - first**2
+            # Differences of ends that are close together cancel: a series about the middle.
+            middle, width = 0.5 * (low + high), (rows.log_upper - rows.log_time)[mask] / sigma
+            at, bend = d.slope(middle), d.curvature(middle)
+            narrow = (width**2 * (1.0 - bend) < 1e-10) & (width * np.abs(at) < 0.03)
+            series = np.log(np.maximum(width, 1e-300)) + width**2 * (at**2 + bend) / 24.0
+            whole = np.where(narrow, d.log_density(middle) + series, whole)
+            first, second = np.where(narrow, at, first), np.where(narrow, bend, second)
             place(mask, -whole, first, np.minimum(second, 0.0), low)
-            spread[mask] = high * a - low * b
+            spread[mask] = np.where(narrow, 1.0 + middle * at, high * a - low * b)
         if (mask := rows.is_truncated).any():
             own = (rows.log_entry[mask] - score[mask]) / sigma
             log_survival = d.log_survival(own)

@@ -118,15 +118,15 @@ def warn_of_one_class(
         warn_caller(f"{same} Set a larger n_estimators, raise {rate}, or {check}.")
 
 
-def warn_of_far_targets(model: Any, rows: RowSet) -> None:
+def warn_of_far_targets(model: Any, rows: Any) -> None:
     """Warn if a few targets are so far away that the others are one number beside them.
 
     Parameters
     ----------
     model : Model or TermModel
         The model of one target; its scale is that of the targets.
-    rows : RowSet
-        The training rows.
+    rows : RowSet or DatasetRows
+        The training rows; those of a dataset are left out.
     """
     y = rows.y if isinstance(rows, RowSet) else np.empty(0)  # in memory
     if not len(y) or y.ndim > 1 or y.dtype.kind != "f" or np.ndim(model.scale):

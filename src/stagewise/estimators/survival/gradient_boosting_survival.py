@@ -335,8 +335,8 @@ held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_rep
         )
         raise InvalidParameterError(
             f"refit of this {type(self).__name__} is not defined: the {learned} learned "
-            f"with loss={name!r} from the times of its fit. Fit a new model, or continue this one with "
-            "warm_start=True."
+            f"with loss={name!r} from the times of its fit. Fit a new model, or continue this one "
+            "with warm_start=True."
         )
 
     def __sklearn_tags__(self) -> Any:
