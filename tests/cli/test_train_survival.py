@@ -97,3 +97,44 @@ def test_wrong_columns(run, table, tmp_path, options, message):
     code, _, err = run("train", path, *options, *FEW, "--model", tmp_path / "m.stgw")
     assert code != 0
     assert message in err
+
+
+@pytest.mark.parametrize("loss", ["cox", "aft", "discrete_time", "cause_specific", "fine_gray"])
+def test_curves_are_columns_at_times(run, table, tmp_path, loss):
+    path, rows = table
+    model, out = tmp_path / "m.stgw", tmp_path / "p.csv"
+    if loss in ("cause_specific", "fine_gray"):
+        rows = rows.assign(died=rows["died"] * (1 + rows.index % 2))
+        rows.to_csv(path, index=False)
+    given = "train", path, *TIMES, *FEW, "--set", f"loss={loss}", "--model", model
+    assert run(*given)[0] == 0
+    code, _, err = run("predict", model, path, "--times", "0.5,1,2", "--out", out)
+    assert code == 0, err
+    found, own = pd.read_csv(out), stagewise.load(model)
+    features = rows.drop(columns=["days", "died"])
+    if loss in ("cause_specific", "fine_gray"):
+        curves = own.predict_cumulative_incidence(features, [0.5, 1.0, 2.0])
+        for k, cause in enumerate(curves.causes):
+            names = [f"incidence_event_{cause}_{time}" for time in ("0.5", "1", "2")]
+            np.testing.assert_allclose(found[names], curves.values[:, k])
+    else:
+        expected = own.predict_survival_function(features, [0.5, 1.0, 2.0]).values
+        np.testing.assert_allclose(found[["survival_0.5", "survival_1", "survival_2"]], expected)
+
+
+def test_times_of_curves_are_checked(run, table, tmp_path):
+    path, _ = table
+    model = tmp_path / "m.stgw"
+    assert run("train", path, *TIMES, *FEW, "--model", model)[0] == 0
+    for text, words in (("late", "numbers from 0 on"), ("2,1", "numbers that increase")):
+        code, _, err = run("predict", model, path, "--times", text)
+        assert code != 0
+        assert words in err
+    assert run("train", path, "--target", "a", *FEW, "--model", model)[0] == 0
+    code, _, err = run("predict", model, path, "--times", "1")
+    assert code != 0
+    assert "--times needs a survival model" in err
+    assert run("train", path, *TIMES, *FEW, "--stratum", "kind", "--model", model)[0] == 0
+    code, _, err = run("predict", model, path, "--times", "1")
+    assert code != 0
+    assert "without strata" in err

@@ -1,10 +1,12 @@
-"""Levels of quantiles in options of commands."""
+"""Levels of quantiles, and times of curves, in options of commands."""
 
 from __future__ import annotations
 
+import math
+
 from stagewise.cli.errors import InputError
 
-__all__ = ["read_levels"]
+__all__ = ["read_curve_times", "read_levels"]
 
 
 def read_levels(text: str | None) -> float | list[float] | None:
@@ -26,3 +28,22 @@ def read_levels(text: str | None) -> float | list[float] | None:
     if sorted(set(found)) != found:
         raise InputError(f"--quantile must have numbers that increase, each once; got {text!r}.")
     return found[0] if len(found) == 1 else found
+
+
+def read_curve_times(text: str | None) -> tuple[float, ...]:
+    """Return the times of text such as "30,90,365"; without text none.
+
+    >>> read_curve_times("30,90,365"), read_curve_times(None)
+    ((30.0, 90.0, 365.0), ())
+    """
+    if text is None:
+        return ()
+    try:
+        found = [float(word) for word in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or not all(0.0 <= time < math.inf for time in found):
+        raise InputError(f"--times must have numbers from 0 on, such as 30,90,365; got {text!r}.")
+    if sorted(set(found)) != found:
+        raise InputError(f"--times must have numbers that increase, each once; got {text!r}.")
+    return tuple(found)

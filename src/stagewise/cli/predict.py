@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from stagewise.cli.errors import InputError
 from stagewise.cli.files import PARQUET, check_writable, open_tables
-from stagewise.cli.levels import read_levels
+from stagewise.cli.levels import read_curve_times, read_levels
 from stagewise.cli.models import add_input_arguments, open_model, text_category_columns
 from stagewise.cli.names import add_column_names
 from stagewise.cli.scoring.outputs import Output, Provenance, is_folder, outputs_of
@@ -64,6 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also write quantiles of the predicted distribution, such as 0.05,0.95; the model "
         "needs a loss of a distribution, such as train --loss normal",
     )
+    parser.add_argument(
+        "--times",
+        metavar="TIMES",
+        help="also write the probability of no event until each of these times, such as "
+        "30,90,365, or for competing risks the incidence of each cause; for survival models",
+    )
     add_column_names(parser, "--keep", "columns to copy to the output")
     parser.add_argument(
         "--overwrite",
@@ -84,7 +90,8 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     kept, ignored = tuple(args.keep), tuple(args.ignore)
     levels = read_levels(args.quantile)
     levels = [levels] if isinstance(levels, float) else levels or []
-    scorer = Scorer(estimator, kept, ignored, args.proba, args.interval, tuple(levels))
+    options = args.proba, args.interval, tuple(levels), read_curve_times(args.times)
+    scorer = Scorer(estimator, kept, ignored, *options)
     scorer.check(dataset)
     progress = _Progress(screen, dataset)
     with merge_warnings():

@@ -75,6 +75,8 @@ class Provenance:
             options["interval"] = scorer.interval
         if scorer.levels:
             options["levels"] = scorer.levels
+        if scorer.times:
+            options["times"] = scorer.times
         return cls(scorer.estimator.fingerprint(), digest, options)
 
     def notes(self, dataset: Dataset) -> dict[str, str]:

@@ -15,6 +15,7 @@ from stagewise.estimators.bases.model_access import (
     has_distribution,
     prediction_names,
 )
+from stagewise.losses.survival.competing_risks import CompetingRisksLoss
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,6 +41,8 @@ class Scorer:
         The coverage of the interval, or the prediction set, of every row; None: none.
     levels : tuple of float
         The quantiles of predicted distributions.
+    times : tuple of float
+        The times of the survival curves, or of the incidences of causes.
     """
 
     estimator: Any
@@ -48,6 +51,7 @@ class Scorer:
     proba: bool = False
     interval: float | None = None
     levels: tuple[float, ...] = ()
+    times: tuple[float, ...] = ()
 
     def check(self, dataset: Dataset) -> None:
         """Raise, before any row is predicted, if columns are missing or have the wrong type."""
@@ -69,10 +73,25 @@ class Scorer:
                 "--quantile needs a model of distributions; train it with --loss normal, "
                 "negative_binomial or another one, or train quantiles with train --quantile."
             )
+        self._check_times()
         clash = [name for name in self._prediction_columns() if name in self.keep]
         if clash:
             raise InputError(
                 f"--keep: {clash[0]!r} is the name of an output column; rename the column."
+            )
+
+    def _check_times(self) -> None:
+        """Raise unless the model has curves at the times."""
+        if not self.times:
+            return
+        if self.estimator.model_.task != "survival":
+            raise InputError(
+                "--times needs a survival model; train it with --task survival, or leave it out."
+            )
+        if self.estimator.strata_:
+            raise InputError(
+                "--times needs a model without strata, since each has a curve of its own. Use "
+                "predict_survival_function(X, times, stratum=…) in Python."
             )
 
     def _check_interval(self) -> None:
@@ -126,17 +145,34 @@ class Scorer:
         else:
             first = [f"prediction_{name}" for name in prediction_names(self.estimator)]
         first += [f"quantile_{level:g}" for level in self.levels]
+        if self.times:
+            first += [f"{curve}_{time:.15g}" for curve in self._curves() for time in self.times]
         if self.interval is None:
             return first
         if model.classes is None:
             return [*first, "lower", "upper"]
         return [*first, *(f"in_set_{label}" for label in model.classes.tolist())]
 
+    def _curves(self) -> list[str]:
+        """Return the names of the curves of a row; of competing risks one for each cause."""
+        loss = self.estimator._prediction_loss(self.estimator.model_)  # noqa: SLF001
+        causes = loss.causes if isinstance(loss, CompetingRisksLoss) else ()
+        return [f"incidence_event_{cause}" for cause in causes] or ["survival"]
+
+    def _curve_columns(self, features: Any) -> list[Any]:
+        """Return the values of the curves at the times."""
+        if self._curves() == ["survival"]:
+            return list(self.estimator.predict_survival_function(features, self.times).values.T)
+        found = self.estimator.predict_cumulative_incidence(features, self.times).values
+        return list(found.reshape(len(found), -1).T)
+
     def _predict(self, features: Any) -> list[Any]:
         """Return the columns of predictions, and probabilities and intervals if requested."""
         first = self._point_predictions(features)
         if self.levels:
             first += list(self.estimator.predict_dist(features).quantile(self.levels).T)
+        if self.times:
+            first += self._curve_columns(features)
         if self.interval is None:
             return first
         if self.estimator.model_.classes is None:
