@@ -248,3 +248,30 @@ def test_a_report_with_its_path_first_has_the_order(tmp_path: Path) -> None:
 def test_stagewise_has_every_estimator_of_a_value() -> None:
     for name in ("RandomForestRegressor", "StagewiseLinearRegressor"):
         assert hasattr(stagewise, name)
+
+
+@pytest.mark.parametrize(
+    ("loss", "hint"),
+    [
+        ("Lq:q=1.5", r"from_formula\('\(1e-9 \+ \(y - f\)\*\*2\)\*\*\(q/2\)', q=1.5\)"),
+        ("LogLinQuantile", r"loss='quantile' fitted to log\(y\)"),
+        ("StochasticRank:metric=NDCG", r"GradientBoostingRanker\(loss='ndcg'\)"),
+        ("StochasticFilter", r"GradientBoostingRanker\(loss='ndcg'\)"),
+        ("QueryCrossEntropy", r"GradientBoostingRanker\(loss='softmax'\)"),
+        ("PairLogitPairwise", r"GradientBoostingRanker\(loss='pairwise'\)"),
+        ("cross_entropy_lambda", "loss='cross_entropy'"),
+        ("survival:cox", r"GradientBoostingSurvival\(\)"),
+    ],
+)
+def test_losses_without_one_of_the_same_meaning_have_a_remedy(loss, hint):
+    X, y = np.arange(20.0).reshape(-1, 1), np.arange(20.0)
+    for name in ("loss", "objective"):
+        with pytest.raises((ValueError, TypeError), match=hint):
+            GradientBoostingRegressor(**{name: loss}).fit(X, y)
+
+
+def test_the_formula_of_lq_can_be_fitted():
+    X, y = np.arange(50.0).reshape(-1, 1), np.arange(50.0) ** 0.5
+    loss = stagewise.Loss.from_formula("(1e-9 + (y - f)**2)**(q/2)", q=1.5)
+    model = GradientBoostingRegressor(loss=loss, n_estimators=60, min_samples_leaf=2).fit(X, y)
+    assert np.abs(model.predict(X) - y).mean() < 0.3

@@ -143,6 +143,26 @@ SHARE_LOSSES: Mapping[str, ForeignLoss] = MappingProxyType(
 )
 """Losses of shares, which for a classifier are losses of classes."""
 
+OTHER_LOSSES: Mapping[str, str] = MappingProxyType(
+    {
+        "lq": "Lq of CatBoost is a formula here: "
+        "stagewise.Loss.from_formula('(1e-9 + (y - f)**2)**(q/2)', q=1.5)",
+        "loglinquantile": "LogLinQuantile of CatBoost is loss='quantile' fitted to log(y) here; "
+        "take exp of its predictions",
+        "stochasticrank": "StochasticRank of CatBoost is not here; the nearest one is "
+        "GradientBoostingRanker(loss='ndcg')",
+        "stochasticfilter": "StochasticFilter of CatBoost is not here; the nearest one is "
+        "GradientBoostingRanker(loss='ndcg')",
+        "querycrossentropy": "QueryCrossEntropy of CatBoost is not here; the nearest one is "
+        "GradientBoostingRanker(loss='softmax')",
+        "cross_entropy_lambda": "cross_entropy_lambda of LightGBM is not here; the nearest one is "
+        "GradientBoostingRegressor(loss='cross_entropy') with sample_weight",
+        "xentlambda": "xentlambda of LightGBM is not here; the nearest one is "
+        "GradientBoostingRegressor(loss='cross_entropy') with sample_weight",
+    }
+)
+"""Losses of other libraries without one of the same meaning here: what to use instead."""
+
 LOSS_PARAMETERS: Mapping[tuple[str, str], tuple[str, float]] = MappingProxyType(
     {
         ("huber", "alpha"): ("stagewise.losses.Huber(delta={})", 0.9),
@@ -217,7 +237,8 @@ def foreign_loss_hint(loss: Any, names: Collection[str]) -> str:
     is_of_shares = of_shares is not None and of_shares.ours in names
     found = of_shares if is_of_shares else FOREIGN_LOSSES.get(loss.lower())
     if found is None:
-        return ""
+        other = OTHER_LOSSES.get(loss.lower().partition(":")[0], "")  # CatBoost's Lq:q=1.5
+        return f" {other}." if other else ""
     owner, default = ESTIMATORS[found.task]
     here = repr(found.ours)
     if found.ours not in names or (default not in names and found.task != "regression"):
