@@ -127,8 +127,9 @@ def test_early_stopping_with_validation_rows(fitted):
         X[:half], (time[:half], event[:half]), X_val=X[half:], y_val=(time[half:], event[half:])
     )
     assert own.n_iter_ < 200
-    values = own.evals_result_["valid"]["c_index"]
-    assert own.n_iter_ == int(np.argmax(values)) + 1
+    values, losses = (own.evals_result_["valid"][name] for name in ("c_index", "loss"))
+    assert values[own.n_iter_ - 1] == max(values[own.n_iter_ - 1 :])
+    assert losses[own.n_iter_ - 1] < losses[0]  # not before the loss has fallen
     expected = own.score(X[half:], (time[half:], event[half:]))
     assert values[own.n_iter_ - 1] == pytest.approx(expected)
 
