@@ -214,6 +214,7 @@ def call_of(message: str) -> object:
 LIGHTGBM_CALL = {
     "num_leaves": 31,
     "bagging_fraction": 0.8,
+    "bagging_freq": 1,
     "feature_fraction": 0.9,
     "min_child_samples": 5,
     "verbosity": -1,

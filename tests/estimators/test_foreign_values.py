@@ -75,8 +75,10 @@ def test_a_call_of_lightgbm_or_xgboost_has_a_note_about_the_trees() -> None:
 
 @pytest.mark.parametrize("name", ["subsample", "bagging_fraction"])
 def test_a_fraction_without_a_frequency_has_a_note(name: str) -> None:
-    note = "LightGBM draws no rows without bagging_freq=1; for its model, leave subsample out."
-    assert note in message_of({"num_leaves": 31, name: 0.8})
+    note = "\n  LightGBM draws no rows without bagging_freq=1"
+    message = message_of({"num_leaves": 31, name: 0.8})
+    assert f"{note}, so subsample is left out" in message
+    assert message.endswith("GradientBoostingRegressor(max_leaf_nodes=31)")
     assert note not in message_of({"num_leaves": 31, name: 0.8, "bagging_freq": 1})
     assert note not in message_of({"eta": 0.3, "subsample": 0.8, "max_depth": 6})
 
@@ -275,3 +277,8 @@ def test_the_formula_of_lq_can_be_fitted():
     loss = stagewise.Loss.from_formula("(1e-9 + (y - f)**2)**(q/2)", q=1.5)
     model = GradientBoostingRegressor(loss=loss, n_estimators=60, min_samples_leaf=2).fit(X, y)
     assert np.abs(model.predict(X) - y).mean() < 0.3
+
+
+@pytest.mark.parametrize("name", ["exposure", "offset", "sample_weight", "X_val"])
+def test_an_argument_of_fit_is_named_as_one(name: str) -> None:
+    assert message_of({name: 1}).endswith(f"It is an argument of fit: fit(X, y, {name}=...).")

@@ -191,7 +191,7 @@ def test_other_text_for_a_column_of_dates_is_refused_with_the_cell_and_one_remed
     words = (
         r"X column 'day' holds '1/3/2024' at row 1, which is no date such as 2024-03-01 or .*"
         r"type date when GradientBoostingRegressor was fitted: correct the cell, .*"
-        r"pandas\.to_datetime\(\.\.\., dayfirst=True\)\.$"
+        r"pandas\.to_datetime\(\.\.\., dayfirst=\.\.\.\) \(True or False, by their format\)\.$"
     )
     cells = ["2024-03-01", "1/3/2024"]
     rows = [{"day": cell} for cell in cells]

@@ -403,7 +403,7 @@ class _AsFitted:
                 return (
                     f"It was a column of type date when {self.caller} was fitted: correct the "
                     "cell, or convert dates of another format first, for instance by "
-                    "pandas.to_datetime(..., dayfirst=True)"
+                    "pandas.to_datetime(..., dayfirst=...) (True or False, by their format)"
                 )
             return (
                 f"It was a column of type {kind} when {self.caller} was fitted; convert the values "

@@ -63,14 +63,29 @@ def notes_about_defaults(
     if either and "max_depth" in arguments and not {*LEVELS} & set(arguments):
         shape = ", ".join(f"{name}={text}" for name, text in LEVELS.items())
         notes.append(f"  Trees of XGBoost grow level by level: for them, add {shape}.")
-    draws = any(name in passed for name in FRACTIONS)
-    if LIGHTGBM in libraries and draws and not any(passed.get(name) for name in FREQUENCIES):
-        only = "" if libraries == {LIGHTGBM} else " (XGBoost draws them always)"
+    if draws_no_rows(passed, known):
         notes.append(
-            f"  LightGBM draws no rows without bagging_freq=1{only}; for its model, leave "
-            "subsample out."
+            "  LightGBM draws no rows without bagging_freq=1, so subsample is left out; here a "
+            "fraction below 1 draws rows in every round."
+        )
+    elif LIGHTGBM in libraries and draws_no_rows(passed, known, {LIGHTGBM}):
+        notes.append(
+            "  LightGBM draws no rows without bagging_freq=1 (XGBoost draws them always); for its "
+            "model, leave subsample out."
         )
     return notes
+
+
+def draws_no_rows(
+    passed: Mapping[str, Any], known: Collection[str], libraries: Collection[str] = ()
+) -> bool:
+    """Return whether a fraction of rows has no effect in LightGBM, the library of the call.
+
+    `libraries` are those of the call; empty: by its names.
+    """
+    own = set(libraries) or _libraries(passed, known)
+    fraction = any(name in passed for name in FRACTIONS)
+    return own == {LIGHTGBM} and fraction and not any(passed.get(name) for name in FREQUENCIES)
 
 
 def _is_depth(value: Any) -> bool:

@@ -218,6 +218,9 @@ def name_hint(name: str, kind: type, names: Iterable[str]) -> str:
     foreign = foreign_name_hint(name, kind, known, rules_of_kind)
     if foreign:
         return foreign
+    fit = getattr(kind, "fit", None)
+    if fit is not None and name in inspect.signature(fit).parameters:
+        return f" It is an argument of fit: fit(X, y, {name}=...)."
     for parameter in known:
         rule = rules_of_kind.get(parameter)
         for option in getattr(rule, "kinds", ()):

@@ -16,7 +16,12 @@ from stagewise.validation.foreign_hints import argument_of_value, is_true_of
 from stagewise.validation.foreign_losses import LOSS_PARAMETERS, default_loss, loss_of_task, task_of
 from stagewise.validation.foreign_metrics import foreign_metric
 from stagewise.validation.foreign_names import FOREIGN_NAMES, LEFT_OUT, ForeignName
-from stagewise.validation.foreign_trees import OBJECTIVES, notes_about_defaults, tree_shape
+from stagewise.validation.foreign_trees import (
+    OBJECTIVES,
+    draws_no_rows,
+    notes_about_defaults,
+    tree_shape,
+)
 
 __all__ = ["changes_defaults", "translated_call"]
 
@@ -156,6 +161,8 @@ def translated_call(
             arguments[ours] = text
     arguments |= own_loss
     arguments |= tree_shape(passed, known, arguments)
+    if draws_no_rows(passed, known):
+        arguments.pop("subsample", None)
     if not arguments:
         return ""
     listed = ", ".join(f"{name}={text}" for name, text in arguments.items())
