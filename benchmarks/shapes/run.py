@@ -1,10 +1,9 @@
 """Time every shape of work against the peers: ``python benchmarks/shapes/run.py``.
 
-Each turn is a process of its own, and libraries take turns. A turn makes the table, calls once
-without timing, and then prints the median time of some calls and the held-out loss. A library
-whose loss is more than a tenth worse than the best one has not done the same work and is not the
-fastest. The headline is the geometric mean and the minimum of the time of the fastest other library
-divided by ours.
+Each turn is a process of its own, and libraries take turns. A turn makes the table, fits a small
+part of it without timing, and then prints the median time of some calls and the held-out loss. The
+headline is the geometric mean and the minimum of the time of the fastest other library divided by
+ours.
 """
 
 from __future__ import annotations
@@ -25,18 +24,18 @@ from one_turn import FITS, turn  # noqa: E402
 from shapes import SHAPES  # noqa: E402
 from turns import medians, quiet_line, take_turns  # noqa: E402
 
-WORST = 1.1
-"""A loss above this times the best one is not of the same work."""
+QUANTISED, WORST = "lightgbm-quantised", 1.1
+"""With a loss above this times that of LightGBM, its quantised gradients do other work."""
 
 
 def fastest(own: dict[str, Any]) -> tuple[str, float]:
-    """Return the fastest other library with a sane loss, and its time divided by ours."""
-    best = min(facts["loss"] for facts in own.values())
-    others = {
-        name: facts["seconds"]
-        for name, facts in own.items()
-        if name != "stagewise" and facts["loss"] <= WORST * best
-    }
+    """Return the fastest other library, and its time divided by ours.
+
+    Quantised gradients count only if they have learned about the same as the usual ones.
+    """
+    others = {name: facts["seconds"] for name, facts in own.items() if name != "stagewise"}
+    if QUANTISED in others and own[QUANTISED]["loss"] > WORST * own["lightgbm"]["loss"]:
+        del others[QUANTISED]
     name = min(others, key=lambda each: others[each])
     return name, others[name] / own["stagewise"]["seconds"]
 
@@ -55,7 +54,9 @@ def report(results: dict[str, Any]) -> str:
         "",
         "Milliseconds, and the held-out loss in brackets; medians, each turn in a process of its",
         f"own, {THREADS} threads. The ratio is the time of the fastest other library divided by",
-        f"ours; a loss more than {WORST - 1:.0%} above the best one does not count as the fastest.",
+        "ours; LightGBM with quantised gradients counts unless its loss is more than",
+        f"{WORST - 1:.0%} above that of LightGBM. All have the regularisation of their defaults,",
+        "so losses of small tables differ.",
         "",
         f"{results['machine']['processor']}, {results['machine']['instructions']};",
         ", ".join(f"{k} {v}" for k, v in results["machine"]["versions"].items()) + ".",
