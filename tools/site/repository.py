@@ -26,6 +26,7 @@ OUTSIDE = {
     "benchmarks/explain/RESULTS.md": "benchmarks/explain.md",
     "benchmarks/out_of_core/RESULTS.md": "benchmarks/out-of-core.md",
     "benchmarks/scoring/RESULTS.md": "benchmarks/scoring.md",
+    "benchmarks/shapes/RESULTS.md": "benchmarks/shapes.md",
     "docs/lab.html": "lab-page.html",  # lab.md is lab.html
     "docs": "README.md",
     "docs/methods": "methods/README.md",
