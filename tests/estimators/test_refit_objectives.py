@@ -72,11 +72,27 @@ REFUSED = [
     (Classifier(loss="cumulative_probit", **QUICK), "grade", "its thresholds are .*; fit it again"),
     (Classifier(**QUICK), "labels", "several targets of classes; fit it again"),
     (RandomForestClassifier(n_estimators=3), "labels", "several targets of classes; fit it again"),
-    (Survival(loss="cox", **QUICK), "time", "baseline hazards of loss='cox' .*warm_start=True"),
-    (Survival(loss="aft", **QUICK), "time", "scale of loss='aft' .*warm_start=True"),
-    (Survival(loss="discrete_time", **QUICK), "time", "intervals of loss='discrete_time' "),
-    (Survival(loss="cause_specific", **QUICK), "cause", "baseline hazards of loss='cause_spec"),
-    (Survival(loss="fine_gray", **QUICK), "cause", "baseline hazards of loss='fine_gray' "),
+    (
+        Survival(loss="cox", **QUICK),
+        "time",
+        "baseline hazards were learned with loss='cox' .*warm_start=True",
+    ),
+    (Survival(loss="aft", **QUICK), "time", "scale was learned with loss='aft' .*warm_start=True"),
+    (
+        Survival(loss="discrete_time", **QUICK),
+        "time",
+        "intervals were learned with loss='discrete_time' ",
+    ),
+    (
+        Survival(loss="cause_specific", **QUICK),
+        "cause",
+        "baseline hazards were learned with loss='cause_spec",
+    ),
+    (
+        Survival(loss="fine_gray", **QUICK),
+        "cause",
+        "baseline hazards were learned with loss='fine_gray' ",
+    ),
 ]
 
 

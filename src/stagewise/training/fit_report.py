@@ -104,8 +104,8 @@ def fit_report(
 def limit_reason(n_rounds: int) -> str:
     """Return the reason for the end of a fit whose number of rounds is limited by the rows."""
     return (
-        f"limit of {n_rounds:,} rounds of the folds reached, which n_estimators='auto' sets by the "
-        "number of rows"
+        f"limit of {n_rounds:,} rounds reached, which n_estimators='auto' sets by the number of "
+        "rows"
     )
 
 

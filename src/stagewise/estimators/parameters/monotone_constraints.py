@@ -26,8 +26,8 @@ def check_monotone(constraints: Any, loss: Loss) -> None:
     loss : Loss
         The loss.
     """
-    own = constraints.values() if isinstance(constraints, Mapping) else constraints
-    if own is None or not np.any(list(own)):
+    own = [*constraints.values()] if isinstance(constraints, Mapping) else constraints
+    if not np.iterable(own) or not np.any([*own]):  # other values are refused beside the features
         return
     if isinstance(loss, LevelsLoss):
         raise InvalidParameterError(
