@@ -100,7 +100,9 @@ def test_the_client_logs_the_end_of_a_fit(client: Client, caplog: Any) -> None:
     with caplog.at_level(logging.INFO, logger="stagewise"):
         GradientBoostingRegressor(n_estimators=6).fit(rows, "y", client=client)
     (line,) = [record.getMessage() for record in caplog.records if record.name == "stagewise"]
-    assert re.fullmatch(r"GradientBoostingRegressor: 6 rounds, [\d.]+ s", line)
+    assert re.fullmatch(
+        r"GradientBoostingRegressor: 6 rounds, [\d.]+ s, stop reason: all 6 rounds", line
+    )
 
 
 def test_an_error_of_a_rank_is_one_error_that_names_the_partition(client: Client) -> None:
