@@ -9,7 +9,12 @@ from stagewise import GradientBoostingRegressor
 from stagewise.validation import parameters
 from stagewise.validation.foreign_calls import FOREIGN_ATTRIBUTES, FUNCTIONS, PREDICT_ARGUMENTS
 from stagewise.validation.foreign_hints import words_of
-from stagewise.validation.foreign_losses import ESTIMATORS, FOREIGN_LOSSES, SHARE_LOSSES
+from stagewise.validation.foreign_losses import (
+    ESTIMATORS,
+    FOREIGN_LOSSES,
+    OTHER_LOSSES,
+    SHARE_LOSSES,
+)
 from stagewise.validation.foreign_names import FOREIGN_NAMES, ForeignName
 
 PAGE = Path(__file__).parents[1] / "docs" / "coming-from.md"
@@ -64,6 +69,10 @@ The names are compared in any case, and the same table makes the errors for `los
 
 | elsewhere | estimator | `loss` here |
 |---|---|---|"""
+
+OTHERS = """\
+| elsewhere | what to use here |
+|---|---|"""
 
 TAIL = """\
 Parameters that are not listed have the same name here, or do not exist. Some of the same name take
@@ -272,10 +281,14 @@ def losses() -> list[str]:
     theirs: dict[tuple[str, str], list[str]] = {}
     for name, loss in (*FOREIGN_LOSSES.items(), *SHARE_LOSSES.items()):
         theirs.setdefault((loss.task, loss.ours), []).append(f"`{name}`")
-    return [
+    rows = [
         f'| {", ".join(names)} | `{ESTIMATORS[task][0]}` | `"{ours}"` |'
         for (task, ours), names in theirs.items()
     ]
+    others: dict[str, list[str]] = {}
+    for name, answer in OTHER_LOSSES.items():
+        others.setdefault(answer, []).append(f"`{name}`")
+    return [*rows, "", OTHERS, *(f"| {', '.join(own)} | {a} |" for a, own in others.items())]
 
 
 def calls_of(library: str) -> list[str]:

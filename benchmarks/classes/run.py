@@ -1,6 +1,6 @@
 """Ordered classes, labels and formulas, against LightGBM, XGBoost and CatBoost.
 
-Usage: run.py DATA [--part ordinal|labels|formula] [--seeds 3] [--out RESULTS.md]
+Usage: run.py DATA [--part ordinal|labels|losses|formula] [--seeds 3] [--out RESULTS.md]
 
 DATA is a folder of Parquet files. All models stop by the same held-out rows: 15 % of the training
 rows, 30 rounds without a better loss, at most 1,000 rounds, learning rate 0.1, one
@@ -16,13 +16,14 @@ from pathlib import Path
 
 import formulas
 import labels
+import losses
 import ordinal
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
-    parser.add_argument("--part", choices=["ordinal", "labels", "formula"])
+    parser.add_argument("--part", choices=["ordinal", "labels", "losses", "formula"])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
@@ -30,6 +31,7 @@ def main() -> None:
     parts: dict[str, Callable[[], list[str]]] = {
         "ordinal": lambda: ordinal.report(args.data, args.seeds),
         "labels": lambda: labels.report(args.data, args.seeds),
+        "losses": lambda: losses.report(args.data, args.seeds),
         "formula": formulas.report,
     }
     chosen = [args.part] if args.part else list(parts)

@@ -1,7 +1,8 @@
 """Quantiles and distributions against LightGBM, XGBoost and NGBoost, and counts on freMTPL2.
 
-    python benchmarks/distributions/run.py DATA [--only quantiles|distributions|claims] [--seeds 1]
+    python benchmarks/distributions/run.py DATA [--only KIND] [--seeds 1]
 
+KIND is quantiles, distributions, families, expectiles or claims.
 DATA is a folder of Parquet tables with index.json. Results: results.json and RESULTS.md.
 """
 
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import claims
+import families
 import numpy as np
 from tables import NUMBERS, Parts, read
 
@@ -24,6 +26,7 @@ from stagewise import GradientBoostingRegressor
 from stagewise.metrics.probabilistic import pinball
 
 HERE = Path(__file__).parent
+KINDS = ("quantiles", "distributions", "families", "expectiles", "claims")
 LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
 ROUNDS, RATE, PATIENCE, THREADS = 500, 0.05, 30, 1
 
@@ -165,7 +168,7 @@ def recorded(file: Path) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
-    parser.add_argument("--only", choices=("quantiles", "distributions", "claims"))
+    parser.add_argument("--only", choices=KINDS)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--rows", type=int, default=10_000, help="the most rows of a table")
     parser.add_argument("--tables", nargs="+", default=NUMBERS)
@@ -184,6 +187,13 @@ def main() -> None:
                 results = recorded(file)
                 results.setdefault(kind, {}).setdefault(name, {})[str(seed)] = found
                 file.write_text(json.dumps(results, indent=1) + "\n")
+    for kind, measure_all in (
+        ("families", families.measure_families),
+        ("expectiles", families.measure_expectiles),
+    ):
+        if args.only in (None, kind) and not args.report_only:
+            found = measure_all(args.data, args.seeds, args.rows)
+            file.write_text(json.dumps({**recorded(file), kind: found}, indent=1) + "\n")
     if args.only in (None, "claims") and not args.report_only:
         found = claims.measure(args.data / "freMTPL2.parquet")
         file.write_text(json.dumps({**recorded(file), "claims": found}, indent=1) + "\n")

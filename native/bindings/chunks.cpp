@@ -159,6 +159,37 @@ Out<int64_t> loss_of(RowStore& store, Engine& engine, const char* name, double p
   return to_numpy(std::move(integers));
 }
 
+// The targets, the weights (or None) and the scores of a chunk, those of the first output first.
+nb::tuple read_chunk(RowStore& store, size_t index) {
+  require(index < store.chunks(), "no such chunk");
+  const bool labels = store.width(Field::target) == sizeof(int32_t);
+  const bool weighted = store.has(Field::weight);
+  std::vector<int32_t> codes;
+  std::vector<double> target, weight, score;
+  {
+    const GilRelease release;
+    store.visit_one(index, {Field::target, Field::weight, Field::score}, {},
+                    [&](const RowStore::Chunk& c) {
+                      const auto copy = [&](auto& out, Field field, size_t n) {
+                        using Item = typename std::remove_reference_t<decltype(out)>::value_type;
+                        const Item* const from = c.get<const Item>(field);
+                        out.assign(from, from + n);
+                      };
+                      if (labels) {
+                        copy(codes, Field::target, c.n);
+                      } else {
+                        copy(target, Field::target, c.n);
+                      }
+                      if (weighted) copy(weight, Field::weight, c.n);
+                      copy(score, Field::score, c.n * (store.width(Field::score) / sizeof(double)));
+                    });
+  }
+  nb::object y =
+      labels ? nb::cast(to_numpy(std::move(codes))) : nb::cast(to_numpy(std::move(target)));
+  nb::object w = weighted ? nb::cast(to_numpy(std::move(weight))) : nb::none();
+  return nb::make_tuple(y, w, to_numpy(std::move(score)));
+}
+
 template <class Fill>
 void draw_store(RowStore& store, Engine& engine, const nb::object& exchange, uint64_t seed,
                 uint64_t round, bool by_importance, Fill fill) {
@@ -349,6 +380,30 @@ void bind_chunks(nb::module_& m) {
           },
           "workers"_a, "base"_a.noconvert())
       .def("loss", &loss_of, "workers"_a, "name"_a, "parameter"_a = 0.0)
+      .def("read_chunk", &read_chunk, "index"_a,
+           nb::sig("def read_chunk(self, index: int) -> tuple[numpy.typing.NDArray[typing.Any], "
+                   "numpy.typing.NDArray[numpy.float64] | None, "
+                   "numpy.typing.NDArray[numpy.float64]]"))
+      .def(
+          "put_gradients",
+          [](RowStore& s, size_t chunk, const Gradients& gradients, size_t output) {
+            require(chunk < s.chunks() && s.has(Field::gradient), "no such chunk");
+            const size_t rows = std::min(s.chunk_rows(), s.rows() - chunk * s.chunk_rows());
+            require(gradients.rows() == rows && gradients.are_pairs(), "a pair per row");
+            const size_t outputs = s.has(Field::state) ? s.width(Field::state) / 8 : 1;
+            require(output < outputs, "no such output");
+            const GilRelease release;
+            put_gradients(s, chunk, gradients, output);
+          },
+          "chunk"_a, "gradients"_a, "output"_a)
+      .def(
+          "take_gradients",
+          [](RowStore& s, Engine& e, size_t output) {
+            require(s.has(Field::gradient) && output < s.width(Field::state) / 8, "no such output");
+            const GilRelease release;
+            take_gradients(e.workers, s, output);
+          },
+          "workers"_a, "output"_a)
       .def(
           "softmax_state",
           [](RowStore& s, Engine& e) {

@@ -420,7 +420,11 @@ void bind_losses(nb::module_& m) {
            "weight"_a.noconvert().none(), "parameter"_a = 0.0, nb::keep_alive<1, 4>(),
            nb::keep_alive<1, 5>())
       .def("__init__", &make_label_loss, "workers"_a, "kernel"_a, "y"_a.noconvert(),
-           "weight"_a.noconvert().none(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>());
+           "weight"_a.noconvert().none(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>())
+      .def("loss_sums", [](const KernelLoss& loss) {  // of the last evaluation, not rounded
+        const auto& integers = loss.totals().loss.integers();
+        return to_numpy(std::vector<int64_t>(integers.begin(), integers.end()));
+      });
   nb::class_<DerivativeLoss, RowLoss>(m, "DerivativeLoss");
   nb::class_<StateLoss, RowLoss>(m, "StateLoss")
       .def("__init__", &make_softmax_loss, "workers"_a, "y"_a.noconvert(),

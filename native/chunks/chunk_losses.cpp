@@ -60,6 +60,25 @@ LossIntegers fill_softmax(Workers& workers, RowStore& store, const Kernels& kern
       });
 }
 
+void put_gradients(RowStore& store, size_t chunk, const Gradients& gradients, size_t output) {
+  if (!store.has(Field::state)) {
+    store.visit_one(chunk, {}, {Field::gradient}, [&](const RowStore::Chunk& c) {
+      std::copy_n(gradients.slots(), c.n, c.get<GradientSlot>(Field::gradient));
+    });
+    return;
+  }
+  store.visit_one(chunk, {Field::state}, {Field::state}, [&](const RowStore::Chunk& c) {
+    std::copy_n(gradients.slots(), c.n, c.get<GradientSlot>(Field::state) + output * c.n);
+  });
+}
+
+void take_gradients(Workers& workers, RowStore& store, size_t output) {
+  store.visit(workers, {Field::state}, {Field::gradient}, [&](const RowStore::Chunk& c, size_t) {
+    std::copy_n(c.get<const GradientSlot>(Field::state) + output * c.n, c.n,
+                c.get<GradientSlot>(Field::gradient));
+  });
+}
+
 void set_scores(Workers& workers, RowStore& store, std::span<const double> base) {
   store.visit(workers, {}, {Field::score}, [&](const RowStore::Chunk& chunk, size_t) {
     double* const score = chunk.get<double>(Field::score);

@@ -101,6 +101,14 @@ class RowStore {
     visit(workers, reads, writes, [](size_t) { return true; }, body);
   }
 
+  // body(chunk) for one chunk, while no other one is visited.
+  template <class Body>
+  void visit_one(size_t index, FieldSet reads, FieldSet writes, Body&& body) {
+    const Chunk chunk = open(index, 0, reads);
+    body(chunk);
+    close(chunk, writes);
+  }
+
   // body(begin, n, first_row) for the blocks of a chunk. begin: in the chunk; first_row: its number
   // among all rows of the fit.
   template <class Body>

@@ -58,6 +58,8 @@ class KernelLoss final : public RowLoss {
     taken_ = false;
     return gradients_.sums().loss;
   }
+  // The sums of the last evaluation.
+  LossTotals totals() const { return gradients_.totals(); }
 
   Gradients& gradients(Workers& workers, std::span<const double> score, size_t) override {
     if (taken_) evaluate(workers, score);

@@ -2,7 +2,7 @@
 """The native core of Stagewise: arrays in, arrays out."""
 
 from collections.abc import Sequence
-from typing import Annotated, overload
+from typing import Annotated, Any, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -245,6 +245,8 @@ class KernelLoss(RowLoss):
     @overload
     def __init__(self, workers: Workers, kernel: str, y: Int32, weight: Float64 | None) -> None: ...
 
+    def loss_sums(self) -> Int64Result: ...
+
 class DerivativeLoss(RowLoss):
     pass
 
@@ -447,6 +449,12 @@ class RowStore:
     def set_scores(self, workers: Workers, base: Float64) -> None: ...
 
     def loss(self, workers: Workers, name: str, parameter: float = 0.0) -> Int64Result: ...
+
+    def read_chunk(self, index: int) -> tuple[NDArray[Any], NDArray[numpy.float64] | None, NDArray[numpy.float64]]: ...
+
+    def put_gradients(self, chunk: int, gradients: Gradients, output: int) -> None: ...
+
+    def take_gradients(self, workers: Workers, output: int) -> None: ...
 
     def softmax_state(self, workers: Workers) -> Int64Result: ...
 

@@ -138,3 +138,73 @@ def test_times_of_curves_are_checked(run, table, tmp_path):
     code, _, err = run("predict", model, path, "--times", "1")
     assert code != 0
     assert "without strata" in err
+
+
+@pytest.fixture
+def visits(tmp_path):
+    """Write rows whose events are between two visits; return the file and the table."""
+    X, time, event = proportional(300)
+    rows = pd.DataFrame(X, columns=list("abcd"))
+    last = np.floor(4.0 * time) / 4.0
+    rows = rows.assign(seen=np.where(event, last, time), found=np.where(event, last + 0.25, np.inf))
+    path = tmp_path / "visits.csv"
+    rows.to_csv(path, index=False)
+    return path, pd.read_csv(path)
+
+
+INTERVALS = ("--lower", "seen", "--upper", "found")
+AFT = ("--loss", "aft", *FEW)
+
+
+def test_intervals_are_trained_evaluated_predicted_and_reported(run, visits, tmp_path):
+    path, rows = visits
+    model, out = tmp_path / "m.stgw", tmp_path / "p.csv"
+    code, _, err = run("train", path, *INTERVALS, *AFT, "--model", model)
+    assert code == 0, err
+    y = survival_target(lower=rows.pop("seen"), upper=rows.pop("found"))
+    own = GradientBoostingSurvival(loss="aft", n_estimators=15).fit(rows, y)
+    loaded = stagewise.load(model)
+    assert loaded.fingerprint() == own.fingerprint()
+    code, text, err = run("evaluate", model, path, "--json")
+    assert code == 0, err
+    assert json.loads(text)["scores"]["c_index"] == pytest.approx(own.score(rows, y))
+    code, _, err = run("predict", model, path, "--times", "0.5,1", "--out", out)
+    assert code == 0, err
+    found = pd.read_csv(out)
+    assert list(found) == ["prediction", "survival_0.5", "survival_1"]
+    np.testing.assert_allclose(found["prediction"], own.predict(rows))
+    code, _, err = run("report", model, path)
+    assert code == 0, err
+    assert "integrated Brier score" in (tmp_path / "m.html").read_text(encoding="utf-8")
+
+
+def test_held_out_intervals_have_the_share_of_events(run, visits, tmp_path):
+    path, rows = visits
+    given = "train", path, *INTERVALS, *AFT, "--hold-out", "0.2", "--model", tmp_path / "m.stgw"
+    code, text, err = run(*given, "--json")
+    assert code == 0, err
+    result = json.loads(text)
+    events = int(np.isfinite(rows["found"]).sum())
+    held = int(0.2 * events) + int(0.2 * (300 - events))
+    assert result["rows"] == 300 - held
+    assert result["validation"]["c_index"] > 0.6
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--lower", "seen"), "needs --upper COLUMN"),
+        ((*INTERVALS, "--time", "seen"), "--time cannot be combined with --lower"),
+        ((*INTERVALS, "--event", "a"), "--event cannot be combined with --lower"),
+        (("--lower", "seen", "--upper", "seen"), "--upper, --entry and --stratum must be diff"),
+        (("--lower", "found", "--upper", "seen"), "With --lower found, --upper seen"),
+        (("--lower", "nothing", "--upper", "found"), "--lower"),
+        ((*INTERVALS, "--set", "loss=cox"), "Add --loss aft"),
+    ],
+)
+def test_wrong_intervals(run, visits, tmp_path, options, message):
+    path, _ = visits
+    own = FEW if "loss=cox" in options else AFT
+    code, _, err = run("train", path, *options, *own, "--model", tmp_path / "m.stgw")
+    assert code != 0
+    assert message in err

@@ -16,10 +16,12 @@ from stagewise import (
     GradientBoostingRegressor,
     LinearRegression,
     RandomForestClassifier,
+    losses,
 )
 from stagewise.errors import InvalidParameterError
 from stagewise.export import export_svg
 from stagewise.inspection import importance, shap_values, thresholds
+from stagewise.validation import foreign_losses
 from stagewise.validation.foreign_calls import RESULTS
 
 X = pd.DataFrame(np.random.default_rng(0).normal(size=(80, 2)), columns=["a", "b"])
@@ -261,7 +263,12 @@ def test_stagewise_has_every_estimator_of_a_value() -> None:
         ("StochasticFilter", r"GradientBoostingRanker\(loss='ndcg'\)"),
         ("QueryCrossEntropy", r"GradientBoostingRanker\(loss='softmax'\)"),
         ("PairLogitPairwise", r"GradientBoostingRanker\(loss='pairwise'\)"),
-        ("cross_entropy_lambda", "loss='cross_entropy'"),
+        ("cross_entropy_lambda", r"loss='cross_entropy'.*from_formula.*offset=np.log\(w\)"),
+        ("Quantile:alpha=0.9", "is loss='quantile', quantile=0.9 here"),
+        ("MultiQuantile:alpha=0.1,0.5", r"quantile=\[0.1, 0.5\]"),
+        ("Huber:delta=2", r"losses.Huber\(delta=2\)"),
+        ("Focal:focal_alpha=0.25;focal_gamma=3", r"losses.Focal\(gamma=3\)"),
+        ("MultiLogloss", "several columns of 0 and 1"),
         ("survival:cox", r"GradientBoostingSurvival\(\)"),
     ],
 )
@@ -282,3 +289,68 @@ def test_the_formula_of_lq_can_be_fitted():
 @pytest.mark.parametrize("name", ["exposure", "offset", "sample_weight", "X_val"])
 def test_an_argument_of_fit_is_named_as_one(name: str) -> None:
     assert message_of({name: 1}).endswith(f"It is an argument of fit: fit(X, y, {name}=...).")
+
+
+OBJECTIVES = {
+    "LightGBM 4.7": "regression regression_l2 l2 mean_squared_error mse l2_root "
+    "root_mean_squared_error rmse regression_l1 l1 mean_absolute_error mae huber fair poisson "
+    "quantile mape mean_absolute_percentage_error gamma tweedie binary multiclass softmax "
+    "multiclassova multiclass_ova ova ovr cross_entropy xentropy cross_entropy_lambda xentlambda "
+    "lambdarank rank_xendcg xendcg xe_ndcg xe_ndcg_mart xendcg_mart custom none null na",
+    "XGBoost 3.2": "reg:squarederror reg:linear reg:squaredlogerror reg:logistic "
+    "reg:pseudohubererror reg:absoluteerror reg:quantileerror reg:gamma reg:tweedie count:poisson "
+    "binary:logistic binary:logitraw binary:hinge multi:softmax multi:softprob rank:ndcg rank:map "
+    "rank:pairwise survival:cox survival:aft",
+    "CatBoost 1.2.10": "Logloss CrossEntropy Focal RMSE LogCosh Lq MAE Quantile MultiQuantile "
+    "Expectile LogLinQuantile MAPE Poisson Huber Tweedie Cox RMSEWithUncertainty MultiClass "
+    "MultiClassOneVsAll PairLogit PairLogitPairwise YetiRank YetiRankPairwise QueryRMSE "
+    "GroupQuantile QuerySoftMax QueryCrossEntropy StochasticFilter LambdaMart StochasticRank "
+    "SurvivalAft MultiRMSE MultiRMSEWithMissingValues MultiLogloss MultiCrossEntropy Combination "
+    "PythonUserDefinedPerObject PythonUserDefinedMultiTarget",
+}
+"""Every objective of the libraries, as their own errors and documentation list them."""
+KINDS: dict[str, Any] = {
+    "regression": GradientBoostingRegressor,
+    "classification": GradientBoostingClassifier,
+    "ranking": stagewise.GradientBoostingRanker,
+    "survival": stagewise.GradientBoostingSurvival,
+}
+
+
+def offered(loss: str) -> bool:
+    """Return whether an estimator has the loss under the same name."""
+    tables = (losses.REGRESSION_LOSSES, losses.CLASSIFICATION_LOSSES, losses.RANKING_LOSSES)
+    return any(loss in own for own in tables)
+
+
+@pytest.mark.parametrize("library", OBJECTIVES)
+def test_every_objective_of_the_libraries_is_offered_or_answered(library: str) -> None:
+    for name in OBJECTIVES[library].split():
+        hints = {}
+        for task, kind in KINDS.items():
+            try:
+                kind(loss=name).recipe()
+            except InvalidParameterError as error:
+                hints[task] = str(error).split(" The parameter 'loss'")[0]
+            else:
+                assert offered(name), (name, task)
+        answered = [h for h in hints.values() if re.search(r"[Hh]ere|stagewise\.|loss=function", h)]
+        assert offered(name) or len(answered) == len(KINDS), (name, hints)
+
+
+def test_the_likelihood_of_cross_entropy_lambda_is_the_formula_with_an_offset() -> None:
+    rng = np.random.default_rng(1)
+    table, w = rng.normal(size=(3000, 2)), rng.uniform(0.2, 3.0, 3000)
+    rate = np.exp(0.8 * table[:, 0] - 0.5)
+    events = (rng.random(3000) < 1.0 - np.exp(-w * rate)).astype(int)
+    formula = re.search(r"from_formula\((.*?), y='0/1'\)", foreign_losses.INTENSITY)
+    assert formula is not None
+    loss = stagewise.Loss.from_formula(formula[1].strip("'"), y="0/1")
+    few = {"n_estimators": 40, "max_leaf_nodes": 4}
+    model = GradientBoostingClassifier(loss=loss, **few)
+    model.fit(table, events, offset=np.log(w))
+    found = model.predict_proba(table, offset=np.log(w))[:, 1]
+    true = 1.0 - np.exp(-w * rate)
+    assert np.abs(found - true).mean() < 0.06
+    unaware = GradientBoostingClassifier(**few).fit(table, events)
+    assert np.abs(unaware.predict_proba(table)[:, 1] - true).mean() > 0.1

@@ -233,6 +233,10 @@ class Monitor:
         self.stop_reason = f"no better {rows} {name} for {rule.rounds} rounds"
         return True
 
+    def scaled_loss(self, loss: float) -> float:
+        """Return a loss in units of the target."""
+        return self._loss_start + self._loss_scale * loss
+
     def _scaled(self, round_number: int, evals: Evals) -> dict[str, dict[str, float]]:
         """Return the values with losses in units of the target; raise if one is not finite."""
         measured = {name: dict(values) for name, values in evals.items()}
@@ -242,7 +246,6 @@ class Monitor:
 
     def _scaled_losses(self, first: int, name: str, losses: Sequence[float]) -> list[float]:
         """Return losses after rounds in units of the target; raise if one is not finite."""
-        start, scale = self._loss_start, self._loss_scale
         if not all(map(math.isfinite, losses)):
             i = next(i for i, loss in enumerate(losses) if not math.isfinite(loss))
             which = WORDS.get(name, repr(name))
@@ -250,7 +253,7 @@ class Monitor:
                 f"the {which} loss became {losses[i]} in round {first + i}: the fit diverged. "
                 "Lower learning_rate, raise l2_regularization, or set max_step."
             )
-        return [start + scale * loss for loss in losses]
+        return [self.scaled_loss(loss) for loss in losses]
 
     def _reasons(self, progress: Progress) -> list[str]:
         """Return why the time limit and the callbacks end the fit, as rank 0 decides."""

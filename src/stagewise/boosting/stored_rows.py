@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from stagewise._native import BinLayout, ChunkGrower, RowStore, Workers, round_exact_sums
+from stagewise._native import BinLayout, ChunkGrower, RowStore, Workers
+from stagewise.boosting.stored_loss import StoredGradients, bind_stored
 from stagewise.cluster.peers import ALONE, Peers
 from stagewise.learners.histogram_tree import HistogramTree, native_rules
 from stagewise.learners.tree_learner import GrownTerm, tree_of
@@ -22,13 +22,10 @@ from stagewise.losses import BoundLoss, Loss
 
 __all__ = [
     "LEAVES_PER_PASS",
-    "StoredGradients",
-    "StoredLoss",
     "StoredRows",
     "StoredScore",
     "StoredTable",
     "StoredTreeLearner",
-    "sum_losses",
 ]
 
 Vector = npt.NDArray[np.float64]
@@ -124,61 +121,9 @@ class StoredRows:
         """The sum of the weights of all rows of the fit."""
         return self.table.total_weight
 
-    def bind(self, loss: Loss, workers: Workers) -> StoredLoss:
+    def bind(self, loss: Loss, workers: Workers) -> BoundLoss:
         """Return the loss bound to the rows."""
-        return StoredLoss(loss, self.table, workers)
-
-
-@dataclass(frozen=True)
-class StoredGradients:
-    """The gradients of one output, which are in the store, and their sums over all rows."""
-
-    abs_gradient: float
-    hessian: float
-
-
-def sum_losses(integers: npt.NDArray[np.int64], peers: Peers) -> tuple[float, StoredGradients]:
-    """Return the sums over all rows of the fit: the loss, and those of the gradients.
-
-    Parameters
-    ----------
-    integers : int64 array
-        The integers of three exact sums over the rows of this rank.
-    peers : Peers
-        The ranks.
-    """
-    peers.sum(integers)
-    loss, gradient, hessian = round_exact_sums(integers.reshape(3, -1)).tolist()
-    return loss, StoredGradients(gradient, hessian)
-
-
-class StoredLoss(BoundLoss):
-    """A loss bound to the rows of a store."""
-
-    def __init__(self, loss: Loss, table: StoredTable, workers: Workers) -> None:
-        assert loss.kernel is not None
-        (self._name, self._parameter), self._table, self._workers = loss.kernel, table, workers
-        self._filled: StoredGradients | None = None
-
-    def _sums(self, integers: npt.NDArray[np.int64]) -> tuple[float, StoredGradients]:
-        return sum_losses(integers, self._table.peers)
-
-    def evaluate(self, score: Any) -> float:
-        """Compute the derivatives at the scores in the store; return the sum of the losses."""
-        store = self._table.store
-        if self._name == "softmax":
-            return self._sums(store.softmax_state(self._workers))[0]
-        loss, self._filled = self._sums(store.loss(self._workers, self._name, self._parameter))
-        return loss
-
-    def gradients(self, output: int) -> Any:
-        """Fill the gradients of an output in the store; return their sums."""
-        if self._name == "softmax":
-            return self._sums(self._table.store.softmax(self._workers, output))[1]
-        if self._filled is None:
-            self.evaluate(None)
-        filled, self._filled = self._filled, None  # a tree packs them
-        return filled
+        return bind_stored(loss, self.table, workers)
 
 
 @dataclass(frozen=True)

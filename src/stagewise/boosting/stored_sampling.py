@@ -14,7 +14,8 @@ from stagewise.boosting.sampling import (
     RowFraction,
     Sampling,
 )
-from stagewise.boosting.stored_rows import StoredGradients, StoredTable, sum_losses
+from stagewise.boosting.stored_loss import StoredGradients, sum_losses
+from stagewise.boosting.stored_rows import StoredTable
 
 __all__ = ["StoredSampling", "can_draw_stored_rows", "draws_by_importance"]
 

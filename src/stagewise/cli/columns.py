@@ -7,7 +7,7 @@ names it; no column is dropped silently.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ __all__ = [
     "numbers",
     "ranking",
     "text_columns",
+    "time_name",
     "unsupported_columns",
     "unsupported_columns_error",
     "whole_numbers_without_repetition",
@@ -50,13 +51,15 @@ class Roles:
     exposure: str | None = None
     query: str | None = None
     event: str | None = None
+    upper: str | None = None
     entry: str | None = None
     stratum: str | None = None
 
     @property
     def times(self) -> dict[str, str]:
-        """The columns of times until an event, besides the time, which is the target."""
-        given = {"event": self.event, "entry": self.entry, "stratum": self.stratum}
+        """The columns of times until an event, besides the target: the time, or lower."""
+        given = {"event": self.event, "upper": self.upper}
+        given |= {"entry": self.entry, "stratum": self.stratum}
         return {name: column for name, column in given.items() if column is not None}
 
     @property
@@ -67,7 +70,8 @@ class Roles:
 
     def check(self, table: pa.Table, path: Path) -> None:
         """Raise if a column does not exist or has two roles."""
-        pick(table, self.target, option="--time" if self.event else "--target", path=path)
+        option = f"--{time_name(self.times)}" if self.times else "--target"
+        pick(table, self.target, option=option, path=path)
         for option, name in self.times.items():
             pick(table, name, option=f"--{option}", path=path)
             if name in (self.target, self.weight, *self.ignore, *self.categorical):
@@ -105,6 +109,11 @@ class Roles:
         """Return the table without target, weight, query, times and ignored columns."""
         left_out = {self.target, self.weight, self.query, *self.ignore, *self.times.values()}
         return table.select([name for name in table.column_names if name not in left_out])
+
+
+def time_name(times: Mapping[str, str]) -> str:
+    """Return what the target is, by the other columns of times: time or lower."""
+    return "lower" if "upper" in times else "time"
 
 
 def text_columns(table: pa.Table) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stagewise.cli.columns import drop_unlabelled, labels, numbers, ranking
+from stagewise.cli.columns import drop_unlabelled, labels, numbers, ranking, time_name
 from stagewise.cli.errors import InputError
 from stagewise.cli.files import pick, read_file
 from stagewise.cli.models import (
@@ -130,13 +130,13 @@ def time_values(table: Any, time: str, times: Mapping[str, str]) -> npt.NDArray[
     table : pyarrow.Table
         The rows.
     time : str
-        The column of the times.
+        The column of the times, or of the beginnings of intervals.
     times : mapping of str
-        The columns of the event, the entry and the stratum.
+        The columns of the event or of the ends of intervals, the entry and the stratum.
     """
-    columns = {"time": table.column(time)}
-    columns |= {name: table.column(column) for name, column in times.items()}
-    names = ", ".join(f"--{name} {column}" for name, column in {"time": time, **times}.items())
+    named = {time_name(times): time, **times}
+    columns = {name: table.column(column) for name, column in named.items()}
+    names = ", ".join(f"--{name} {column}" for name, column in named.items())
     try:
         return survival_target(**columns)
     except (TypeError, ValueError) as error:

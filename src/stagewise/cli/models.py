@@ -86,7 +86,7 @@ def save_model(
     query: str | None = None,
     times: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Save an estimator with the names of its target, query, event, entry and stratum columns."""
+    """Save an estimator with the names of its target, query and times."""
     # The verbosity of the training is not part of the model.
     if has_parameter(type(estimator), "verbose"):
         estimator.set_params(verbose=0)

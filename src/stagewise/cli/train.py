@@ -21,7 +21,6 @@ import numpy as np
 from stagewise.cli.columns import Roles
 from stagewise.cli.errors import InputError
 from stagewise.cli.files import check_writable
-from stagewise.cli.hints import columns_of, nearest_first
 from stagewise.cli.methods import METHODS
 from stagewise.cli.models import learning_rate_of, n_categories_of, save_model
 from stagewise.cli.names import add_column_names
@@ -33,6 +32,12 @@ from stagewise.cli.training.column_checks import warn_of_columns
 from stagewise.cli.training.dataset_rows import DatasetRows
 from stagewise.cli.training.rows import HeldOutScores, TrainingRows
 from stagewise.cli.training.table_rows import TableRows
+from stagewise.cli.training.time_columns import (
+    add_time_arguments,
+    check_intervals,
+    check_times,
+    time_roles,
+)
 from stagewise.errors import ColumnWarning
 from stagewise.inspection.quality.round_choice import describe_chosen_rounds
 from stagewise.losses import REGRESSION_LOSSES, Loss
@@ -63,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     tasks = ("regression", "classification", "ranking", "survival")
     add("--task", choices=tasks, help="the task (default: guessed from the target)")
     _add_column_arguments(parser.add_argument_group("columns"))
-    _add_time_arguments(parser.add_argument_group("times until an event (--task survival)"))
+    add_time_arguments(parser.add_argument_group("times until an event (--task survival)"))
     _add_training_arguments(parser.add_argument_group("training"))
     _add_large_table_arguments(parser.add_argument_group("large tables"))
     _add_cluster_arguments(parser.add_argument_group("a Dask cluster"))
@@ -84,14 +89,6 @@ def _add_column_arguments(group: argparse._ArgumentGroup) -> None:
     add_column_names(group, "--categorical", text)
     add("--drop-text", action="store_true", help="leave out all columns that are not numbers")
     add("--drop-unlabelled", action="store_true", help="leave out rows with a missing target")
-
-
-def _add_time_arguments(group: argparse._ArgumentGroup) -> None:
-    add = group.add_argument
-    add("--time", metavar="COLUMN", help="the time of the event, or of the end of the observation")
-    add("--event", metavar="COLUMN", help="whether the event happened: 1, or 0 for censored rows")
-    add("--entry", metavar="COLUMN", help="the time from which a row is observed")
-    add("--stratum", metavar="COLUMN", help="rows of different strata have other baseline hazards")
 
 
 def _add_training_arguments(group: argparse._ArgumentGroup) -> None:
@@ -167,16 +164,16 @@ def run(args: argparse.Namespace, screen: Screen) -> None:
     """Open the rows, train, save the model, and print a summary."""
     path = args.model or _default_model(args.data)
     check_writable(path)
-    _check_times(args)
+    check_times(args, is_dataset=_is_dataset(args))
     columns = args.target, args.weight, tuple(args.ignore), tuple(args.categorical)
-    times = {name: getattr(args, name) for name in ("event", "entry", "stratum")}
-    roles = Roles(*columns, args.offset, args.exposure, args.qid, **times)
+    roles = Roles(*columns, args.offset, args.exposure, args.qid, **time_roles(args))
     with _open_rows(roles, args, screen) as rows:
         guess = _task(rows, args, screen)
         # Parameters are checked before the data is converted.
         estimator = make_estimator(guess.task, args, screen)
         rows.check(estimator)
         _check_exposure(estimator, roles)
+        check_intervals(estimator, roles)
         names, dropped = feature_names(roles, rows.columns, args, screen)
         n_features = len(names) - len(roles.offsets)
         features = rows.choose(names, guess.task)
@@ -293,35 +290,6 @@ def _check_queries(args: argparse.Namespace) -> None:
         )
     if args.exposure is not None:
         raise InputError("--exposure is for losses with a log link, not for --qid; leave it out.")
-
-
-def _check_times(args: argparse.Namespace) -> None:
-    """Raise unless the columns of times are those of the task; the time becomes the target."""
-    named = [name for name in ("time", "event", "entry", "stratum") if getattr(args, name)]
-    if named and args.task is None:
-        args.task = "survival"
-    if args.task != "survival":
-        if named:
-            raise InputError(f"--{named[0]} is for --task survival; leave it out.")
-        if args.target is None:
-            columns = columns_of(args.data[0])
-            known = f"; the columns are {nearest_first('', columns)}" if columns else ""
-            raise InputError(f"Name the column to predict with --target{known}.")
-        return
-    if args.target is not None:
-        raise InputError("--task survival has --time and --event instead of --target.")
-    for name in ("time", "event"):
-        if name not in named:
-            raise InputError(f"--task survival needs --{name} COLUMN.")
-    if len({getattr(args, name) for name in named}) < len(named):
-        raise InputError("--time, --event, --entry and --stratum must be different columns.")
-    if _is_dataset(args):
-        raise InputError(
-            "--task survival is for one file in memory, not for rows that are read in batches."
-        )
-    if args.drop_unlabelled:
-        raise InputError("--drop-unlabelled is not for --task survival; leave it out.")
-    args.target = args.time
 
 
 def _check_exposure(estimator: Any, roles: Roles) -> None:

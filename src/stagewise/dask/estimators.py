@@ -23,7 +23,6 @@ from stagewise.dask.predictions import predict_collection
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.parameters.defaults import DataFacts, resolve_auto
 from stagewise.estimators.parameters.make_specs import choose_seed
-from stagewise.losses import REGRESSION_LOSSES
 from stagewise.training.fit_report import log_fit
 from stagewise.training.reading.folds import MANY_ROWS
 from stagewise.training.stored.checkpoint import Checkpoints
@@ -36,15 +35,6 @@ __all__ = [
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
 ]
-
-
-def _losses_of_clusters(estimator: Any) -> str:
-    """Return the names of the losses of an estimator that a cluster computes."""
-    if is_classifier(estimator):
-        return "'log_loss'"
-    found = {name: kind() for name, kind in REGRESSION_LOSSES.items()}
-    known = [name for name, loss in found.items() if loss.kernel and loss.leaf_quantile is None]
-    return ", ".join(map(repr, known))
 
 
 class ClusterMixin:
@@ -144,11 +134,9 @@ class ClusterMixin:
             spec = self._spec(resolve_auto(params, facts), hold_out)
             loss = self._make_loss(classes)
             what = unsupported_part(spec, loss)
-            if what is not None and what.startswith("loss="):
-                what += f" (its losses are {_losses_of_clusters(self)})"
         if what is not None:
             raise InvalidParameterError(
-                f"A cluster cannot train with {what} yet. Change the parameter, or fit "
+                f"A cluster cannot train with {what}. Change the parameter, or fit "
                 f"stagewise.{type(self).__name__} to a table in memory."
             )
 

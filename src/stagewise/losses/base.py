@@ -59,8 +59,11 @@ class Loss(ABC):
     leaf_quantile : float or None
         The quantile of y - F that is the best constant of a region; None: a Newton step is used.
     kernel : (str, float) or None
-        The native kernel that computes the loss of rows that are not in memory, and its parameter;
-        None: such rows are refused.
+        The native kernel that computes the loss of rows in chunks, and its parameter; None: the
+        loss is bound to each chunk.
+    needs_all_rows : str
+        Why the rows of a fit must be in memory together, and what else can be used; empty: the
+        derivatives of a row depend on this row alone.
     parameter_names : tuple of str
         The names of the parameters of the constructor.
     log_link : bool
@@ -93,6 +96,7 @@ class Loss(ABC):
     mean_is_best: bool = False
     leaf_quantile: float | None = None
     kernel: tuple[str, float] | None = None
+    needs_all_rows: str = ""
     parameter_names: tuple[str, ...] = ()
     log_link: bool = False
     largest_offset: float = math.inf

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Gradients, Workers
-from stagewise.exact_sums import sum_rows
+from stagewise.exact_sums import ExactSums, sum_rows
 from stagewise.losses.scores import Matrix, Vector, squeeze_outputs
 
 if TYPE_CHECKING:
@@ -65,6 +65,14 @@ class BoundLoss(ABC):
         Each output must be contiguous in memory (Fortran order).
         """
 
+    def loss_sums(self, score: Matrix) -> ExactSums:
+        """Evaluate the loss at scores; return the sums that `evaluate` adds up, not rounded.
+
+        Those of other rows can be added. Only a loss of rows that do not depend on each other has
+        them.
+        """
+        raise NotImplementedError("this loss needs all rows")
+
     @abstractmethod
     def gradients(self, output: int) -> Gradients:
         """Return the gradients and hessians of one output at the scores of the last `evaluate`.
@@ -106,10 +114,13 @@ class NumpyBoundLoss(BoundLoss):
         self._n_evaluations = 0
 
     def evaluate(self, score: Matrix) -> float:
+        return float(self.loss_sums(score).values[0])
+
+    def loss_sums(self, score: Matrix) -> ExactSums:
         self._n_evaluations += 1
         scores = _read_only(squeeze_outputs(score))
         self._differentiate(scores)
-        return self._total(scores)
+        return self._exact_total(scores)
 
     def _differentiate(self, scores: Matrix) -> None:
         """Compute the derivatives at scores, and check them."""
@@ -130,13 +141,16 @@ class NumpyBoundLoss(BoundLoss):
 
     def _total(self, scores: Matrix) -> float:
         """Return the weighted sum of the losses."""
+        return float(self._exact_total(scores).values[0])
+
+    def _exact_total(self, scores: Matrix) -> ExactSums:
         losses = np.asarray(self._losses(scores), dtype=np.float64)
         if losses.shape != (len(scores),):
             raise ValueError(
                 f"{type(self._loss).__name__}.loss returned the shape {losses.shape}; expected "
                 f"{(len(scores),)}, the loss of every row."
             )
-        return sum_rows(losses, self._weight)
+        return ExactSums.of_rows(losses, self._weight)
 
     def _derivatives(self, scores: Matrix) -> Any:
         return self._loss.derivatives(self._y, scores)

@@ -11,7 +11,7 @@ from scipy.special import expit, log_expit, logsumexp, softmax
 
 from stagewise._native import Gradients, StateLoss, Workers, exponential_state
 from stagewise.elementary import portable_exp
-from stagewise.exact_sums import mean_rows, sum_by_code
+from stagewise.exact_sums import ExactSums, mean_rows, sum_by_code
 from stagewise.losses.base import Loss
 from stagewise.losses.bound_loss import BoundLoss
 from stagewise.losses.kernel import KernelBoundLoss, NativeBoundLoss
@@ -121,6 +121,8 @@ class Exponential(Loss):
         return _ExponentialBoundLoss("exponential", workers, y, weight)
 
 
+SUMMED_ROWS = 1024
+"""The rows whose sums the core rounds; native/core/threads.hpp has this number, kRowBlock."""
 SMALLEST_SUM_OF_WEIGHTS = 2.0**-60
 """AdaBoost's weights with a smaller sum are multiplied by a constant, so that the core, which adds
 them as integers, keeps their digits."""
@@ -309,6 +311,15 @@ class _ClassExponentialBoundLoss(BoundLoss):
     def evaluate(self, score: Matrix) -> float:
         self._score, self._sum = score, self._fill(score)
         return self._sum
+
+    def loss_sums(self, score: Matrix) -> ExactSums:
+        sums = []
+        for begin in range(0, len(score), SUMMED_ROWS):  # their sum alone is not rounded again
+            part = slice(begin, begin + SUMMED_ROWS)
+            weight = None if self._weight is None else self._weight[part]
+            own = score[part].T.reshape(-1), weight, self._k, self._state[part]
+            sums.append(exponential_state(self._workers, self._y[part], *own))
+        return ExactSums.of_rows(np.array(sums))
 
     def _fill(self, score: Matrix) -> float:
         return exponential_state(

@@ -81,6 +81,10 @@ class CumulativeLoss(Loss):
 
     learns = True
     ordered = True
+    needs_all_rows = (
+        "its thresholds are fitted to the scores of all rows; use 'log_loss', or fit a model of "
+        "two classes for each threshold"
+    )
 
     def __init__(self, n_classes: int, thresholds: Sequence[float] | None = None) -> None:
         self.n_classes = max(int(n_classes), 2)

@@ -63,6 +63,11 @@ class FunctionLoss(Loss):
         The name that the function was registered by.
     """
 
+    needs_all_rows = (
+        "it is a function of derivatives, whose loss is an integral over the rounds; derive a "
+        "class from stagewise.Loss, or use Loss.from_formula"
+    )
+
     def __init__(
         self,
         function: Callable[..., Any],

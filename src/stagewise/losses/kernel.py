@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise._native import Gradients, KernelLoss, RowLoss, Workers
+from stagewise.exact_sums import ExactSums
 from stagewise.losses.bound_loss import BoundLoss
 from stagewise.losses.scores import Matrix, Vector
 
@@ -64,3 +65,8 @@ class KernelBoundLoss(NativeBoundLoss):
     ) -> None:
         super().__init__(workers, KernelLoss(workers, kernel, y, weight, *own))
         self._y, self._weight = y, weight
+
+    def loss_sums(self, score: Matrix) -> ExactSums:
+        self.evaluate(score)
+        rows: Any = self.rows
+        return ExactSums(rows.loss_sums()[np.newaxis])

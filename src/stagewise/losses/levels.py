@@ -77,6 +77,7 @@ class LevelsLoss(Loss):
     parameter_names = ("levels",)
     shares_trees = True
     learns = True
+    needs_all_rows = "the values of a leaf are levels of its residuals; fit a model for each level"
 
     def __init__(self, levels: Iterable[float] = LEVELS) -> None:
         self.levels = read_levels(levels)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy.special import expit, log_softmax, softmax
 
 from stagewise._native import Gradients, Workers
-from stagewise.exact_sums import mean_rows, sum_by_code
+from stagewise.exact_sums import ExactSums, mean_rows, sum_by_code
 from stagewise.losses.base import Loss
 from stagewise.losses.bound_loss import BoundLoss
 from stagewise.losses.formula import FormulaLoss
@@ -435,6 +435,10 @@ class _OneVsRestBoundLoss(BoundLoss):
 
     def evaluate(self, score: Matrix) -> float:
         return sum(one.evaluate(score[:, k : k + 1]) for k, one in enumerate(self._each))
+
+    def loss_sums(self, score: Matrix) -> ExactSums:
+        own = [one.loss_sums(score[:, k : k + 1]) for k, one in enumerate(self._each)]
+        return ExactSums(np.concatenate([sums.integers for sums in own]))
 
     def gradients(self, output: int) -> Gradients:
         return self._each[output].gradients(0)

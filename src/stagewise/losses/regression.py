@@ -30,6 +30,10 @@ DEFAULT_QUANTILE = 0.9
 MAX_EXPECTILE_STEPS = 200
 """Each step of the search for an expectile is a weighted mean; it ends when none moves."""
 
+LEAF_QUANTILES = "the value of a leaf is a quantile of its residuals"
+"""Why losses with a `leaf_quantile` need all rows; a sum over the rows of each rank is none."""
+SMOOTH = "loss=stagewise.losses.PseudoHuber(delta=...) has sums"
+
 
 class SquaredError(Loss):
     """Half the squared error.
@@ -78,6 +82,7 @@ class AbsoluteError(Loss):
     hessian_bound = 1.0
     hessian_is_weight = True
     leaf_quantile = 0.5
+    needs_all_rows = f"{LEAF_QUANTILES}; {SMOOTH}"
 
     def loss(self, y: npt.NDArray[Any], score: Matrix) -> Vector:
         return np.asarray(np.abs(y - score))
@@ -111,6 +116,7 @@ class Quantile(Loss):
     name = "quantile"
     parameter_names = ("quantile",)
     degree = 1
+    needs_all_rows = f"{LEAF_QUANTILES}; loss='expectile' has sums"
     hessian_bound = 1.0
     hessian_is_weight = True
 
@@ -157,6 +163,7 @@ class Huber(Loss):
     hessian_bound = 1.0
     hessian_is_weight = True
     leaf_quantile = 0.5
+    needs_all_rows = f"{LEAF_QUANTILES}; {SMOOTH}"
 
     def __init__(self, quantile: float = DEFAULT_QUANTILE, delta: float | None = None) -> None:
         self.quantile = _check_fraction("quantile", quantile)
@@ -299,6 +306,7 @@ class Mape(Loss):
     name = "mape"
     parameter_names = ("floor",)
     leaf_quantile = 0.5
+    needs_all_rows = f"{LEAF_QUANTILES}; loss='squared_log_error' has relative errors, too"
 
     def __init__(self, floor: float | None = None) -> None:
         self.floor = None if floor is None else check_positive("floor", floor)

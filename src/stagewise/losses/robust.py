@@ -42,6 +42,15 @@ class _RobustLoss(Loss):
     def __init__(self, delta: float | None = None) -> None:
         self.delta = None if delta is None else check_positive("delta", delta)
 
+    @property
+    def needs_all_rows(self) -> str:  # type: ignore[override]
+        if self.delta is not None:
+            return ""
+        return (
+            "its width is a quantile of the residuals of all rows; pass the loss with a number, "
+            f"such as stagewise.losses.{type(self).__name__}(delta=...)"
+        )
+
     @abstractmethod
     def rho(self, t: Vector) -> Vector:
         """Return ρ of absolute residuals in units of δ."""
@@ -185,9 +194,9 @@ class _RobustBoundLoss(NumpyBoundLoss):
     _loss: _RobustLoss
     delta: float
 
-    def evaluate(self, score: Matrix) -> float:
-        self.delta = self._loss.residual_delta(self._y, score[:, 0], self._weight)
-        return super().evaluate(score)
+    def _differentiate(self, scores: Matrix) -> None:
+        self.delta = self._loss.residual_delta(self._y, scores, self._weight)
+        super()._differentiate(scores)
 
     def _derivatives(self, scores: Matrix) -> Any:
         return self._loss.derivatives_with_delta(self._y, scores, self.delta)

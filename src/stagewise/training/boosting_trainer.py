@@ -6,7 +6,7 @@ constant) is learned from the training rows alone, or taken from the model that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,6 +29,7 @@ from stagewise.training.preparation import (
     given_base,
     learn_scale,
     make_monitor,
+    named_numbers,
     scale_target,
 )
 from stagewise.training.reading.folds import out_of_fold
@@ -211,7 +212,7 @@ class _BoostingTrainer:
         """Return a fitted model, with the numbers that its loss learned."""
         own = self.loss, self.data, features, ensemble, self.scale, monitor
         model = self.spec.learner.model(*own)
-        return replace(model, learned=_named(learned)) if learned else model
+        return replace(model, learned=named_numbers(learned)) if learned else model
 
     def _learned(self, start: _Start) -> dict[str, Vector]:
         """Return the numbers that the loss learns from the scores of the training rows."""
@@ -464,10 +465,5 @@ class _BoostingTrainer:
             part = train.part(own)
             y = scale_target(self.loss, self.scale, part.y)
             learned = self.loss.learn(y, part.weight, score[own])
-            found.append(_named(learned))
+            found.append(named_numbers(learned))
         return tuple(found)
-
-
-def _named(learned: Mapping[str, Vector]) -> dict[str, Vector]:
-    """Return the numbers that a loss learned by their names in a model."""
-    return {f"loss.{name}": np.asarray(x, np.float64) for name, x in learned.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -45,6 +45,7 @@ __all__ = [
     "learn_scale",
     "make_model",
     "make_monitor",
+    "named_numbers",
     "new_ensemble",
     "scale_target",
     "score_rows",
@@ -313,6 +314,11 @@ def _log_scale(loss: Loss, scale: Scale) -> float:
     """Return log of the scale, for densities of scaled targets; 0 for other losses."""
     is_density = loss.has_distribution and loss.degree is not None
     return math.log(scale.scale) if is_density and isinstance(scale, TargetScale) else 0.0
+
+
+def named_numbers(learned: Mapping[str, Vector]) -> dict[str, Vector]:
+    """Return the numbers that a loss learned by their names in a model."""
+    return {f"loss.{name}": np.asarray(x, np.float64) for name, x in learned.items()}
 
 
 def choose_rounds(hold_out: HoldOutSpec, data: TrainingData, monitor: Monitor) -> RoundChoice:

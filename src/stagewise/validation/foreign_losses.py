@@ -91,6 +91,7 @@ FOREIGN_LOSSES: Mapping[str, ForeignLoss] = MappingProxyType(
             "reg:squaredlogerror>squared_log_error",
         ),
         **_losses("regression", _CAT, "logcosh>log_cosh multiquantile>quantiles"),
+        **_losses("regression", _CAT, "rmsewithuncertainty>normal"),
         **_losses(
             "regression",
             _SKL,
@@ -122,6 +123,7 @@ FOREIGN_LOSSES: Mapping[str, ForeignLoss] = MappingProxyType(
             "categorical_crossentropy>log_loss",
         ),
         **_losses("ranking", _LGB, "lambdarank>ndcg rank_xendcg>xendcg xendcg_mart>xendcg"),
+        **_losses("ranking", _LGB, "xe_ndcg>xendcg xe_ndcg_mart>xendcg"),
         **_losses("ranking", _XGB, "rank:ndcg>ndcg rank:map>map rank:pairwise>pairwise"),
         **_losses(
             "ranking",
@@ -130,6 +132,7 @@ FOREIGN_LOSSES: Mapping[str, ForeignLoss] = MappingProxyType(
             "querysoftmax>softmax queryrmse>query_squared_error lambdamart>ndcg",
         ),
         **_losses("survival", _XGB, "survival:cox>cox survival:aft>aft"),
+        **_losses("survival", _CAT, "cox>cox survivalaft>aft"),
     }
 )
 """Losses of other libraries in lower case, and the nearest one here."""
@@ -143,6 +146,15 @@ SHARE_LOSSES: Mapping[str, ForeignLoss] = MappingProxyType(
 )
 """Losses of shares, which for a classifier are losses of classes."""
 
+INTENSITY = (
+    "cross_entropy_lambda of LightGBM is loss='cross_entropy' here if all weights are 1; weights "
+    "as exposures w are GradientBoostingClassifier("
+    "loss=stagewise.Loss.from_formula('(1 - y)*exp(f) - y*log(-expm1(-exp(f)))', y='0/1')) with "
+    "offset=np.log(w)"
+)
+"""With weights, LightGBM's probability is 1 - exp(-w λ): the intensity λ is e^F here, and
+log(1 + e^F) there."""
+
 OTHER_LOSSES: Mapping[str, str] = MappingProxyType(
     {
         "lq": "Lq of CatBoost is a formula here: "
@@ -155,10 +167,29 @@ OTHER_LOSSES: Mapping[str, str] = MappingProxyType(
         "GradientBoostingRanker(loss='ndcg')",
         "querycrossentropy": "QueryCrossEntropy of CatBoost is not here; the nearest one is "
         "GradientBoostingRanker(loss='softmax')",
-        "cross_entropy_lambda": "cross_entropy_lambda of LightGBM is not here; the nearest one is "
-        "GradientBoostingRegressor(loss='cross_entropy') with sample_weight",
-        "xentlambda": "xentlambda of LightGBM is not here; the nearest one is "
-        "GradientBoostingRegressor(loss='cross_entropy') with sample_weight",
+        "groupquantile": "GroupQuantile of CatBoost is not here; the nearest one is "
+        "GradientBoostingRegressor(loss='quantile')",
+        "multirmse": "MultiRMSE of CatBoost is loss='squared_error' here, with several columns of "
+        "y in GradientBoostingRegressor",
+        "multirmsewithmissingvalues": "MultiRMSEWithMissingValues of CatBoost is not here; fit a "
+        "GradientBoostingRegressor for each column of y, to the rows with its targets",
+        "multilogloss": "MultiLogloss of CatBoost is loss='log_loss' here, with several columns "
+        "of 0 and 1 as y of GradientBoostingClassifier",
+        "multicrossentropy": "MultiCrossEntropy of CatBoost is loss='cross_entropy' here, with "
+        "several columns of y in GradientBoostingRegressor",
+        "combination": "Combination of CatBoost is a sum of losses; here it can be a formula, such "
+        "as stagewise.Loss.from_formula('(y - f)**2 + log(cosh(y - f))')",
+        **dict.fromkeys(
+            ("pythonuserdefinedperobject", "pythonuserdefinedmultitarget"),
+            "A loss of your own is an object here: loss=function(y, score), which returns "
+            "gradients and hessians, or an object of a class derived from stagewise.Loss",
+        ),
+        **dict.fromkeys(("cross_entropy_lambda", "xentlambda"), INTENSITY),
+        **dict.fromkeys(
+            ("custom", "none", "null", "na"),
+            "A custom objective of LightGBM is loss=function(y, score) here, which returns "
+            "gradients and hessians",
+        ),
     }
 )
 """Losses of other libraries without one of the same meaning here: what to use instead."""
@@ -172,6 +203,19 @@ LOSS_PARAMETERS: Mapping[tuple[str, str], tuple[str, float]] = MappingProxyType(
     }
 )
 """Losses of other libraries with the parameter of their own: the loss here, and their default."""
+
+
+_CATBOOST_PARAMETERS: Mapping[str, str] = MappingProxyType(
+    {
+        "quantile:alpha": "loss='quantile', quantile={}",
+        "multiquantile:alpha": "loss='quantile', quantile=[{}]",
+        "expectile:alpha": "loss='expectile', quantile={}",
+        "huber:delta": "loss=stagewise.losses.Huber(delta={})",
+        "tweedie:variance_power": "loss=stagewise.losses.Tweedie(power={})",
+        "focal:focal_gamma": "loss=stagewise.losses.Focal(gamma={})",
+    }
+)
+"""Losses of CatBoost with a parameter in their text, such as "Quantile:alpha=0.9"."""
 
 
 def task_of(kind: type) -> str:
@@ -236,6 +280,8 @@ def foreign_loss_hint(loss: Any, names: Collection[str]) -> str:
     of_shares = SHARE_LOSSES.get(loss.lower())
     is_of_shares = of_shares is not None and of_shares.ours in names
     found = of_shares if is_of_shares else FOREIGN_LOSSES.get(loss.lower())
+    if found is None and (ours := _with_parameters(loss)):
+        return f" {loss!r} of CatBoost is {ours} here."
     if found is None:
         other = OTHER_LOSSES.get(loss.lower().partition(":")[0], "")  # CatBoost's Lq:q=1.5
         return f" {other}." if other else ""
@@ -245,3 +291,14 @@ def foreign_loss_hint(loss: Any, names: Collection[str]) -> str:
         ours = "" if found.ours == default else f"loss={found.ours!r}"
         here = f"{owner}({ours})"
     return f" {loss!r} is the name of {found.libraries}; here it is {here}."
+
+
+def _with_parameters(loss: str) -> str:
+    """Return a loss of CatBoost with parameters in its text as arguments; empty: it is none."""
+    name, _, parameters = loss.lower().partition(":")
+    for parameter in parameters.split(";"):
+        theirs, sign, value = parameter.partition("=")
+        ours = _CATBOOST_PARAMETERS.get(f"{name}:{theirs.strip()}")
+        if sign and ours is not None:
+            return ours.format(value.strip().replace(",", ", "))
+    return ""

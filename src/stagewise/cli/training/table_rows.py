@@ -213,7 +213,7 @@ def _draw_rows(y: npt.NDArray[Any], fraction: float, seed: int, task: str) -> np
     order = np.random.default_rng(seed).permutation(len(y))
     groups = [order]
     if task in ("classification", "survival"):
-        strata = y if task == "classification" else y["event"]
+        strata = y if task == "classification" else _events(y)
         labels, codes = np.unique(strata, return_inverse=True)
         groups = [order[codes[order] == k] for k in range(len(labels))]
     held = np.zeros(len(y), dtype=bool)
@@ -226,3 +226,8 @@ def _draw_rows(y: npt.NDArray[Any], fraction: float, seed: int, task: str) -> np
             f"is no {what}; hold out more."
         )
     return held
+
+
+def _events(y: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the codes of events; an event in an interval has the code 1."""
+    return y["event"] if "event" in (y.dtype.names or ()) else np.isfinite(y["upper"])

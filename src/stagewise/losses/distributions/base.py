@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from stagewise._native import DistributionRule, Workers
 from stagewise.distributions import Distribution
-from stagewise.exact_sums import mean_rows
+from stagewise.exact_sums import ExactSums, mean_rows
 from stagewise.losses.base import Loss
 from stagewise.losses.bound_loss import BoundLoss
 from stagewise.losses.kernel import NativeBoundLoss
@@ -208,7 +208,7 @@ class DistributionLoss(Loss):
         return mean
 
     def bind(self, workers: Workers, y: npt.NDArray[Any], weight: Vector | None) -> BoundLoss:
-        return NativeBoundLoss(workers, self.rule().row_loss(workers, _numbers(y), weight))
+        return _DistributionBoundLoss(self, workers, _numbers(y), weight)
 
     def refuse(self, wrong: npt.NDArray[np.bool_], y: Vector, must: str, remedy: str) -> None:
         """Raise ValueError with the first row that is outside the domain."""
@@ -218,6 +218,20 @@ class DistributionLoss(Loss):
                 f"The {self.name} loss needs targets {must}, but y is {short_repr(float(y[row]))} "
                 f"at row {row} (the first of {int(wrong.sum())} such rows). {remedy}"
             )
+
+
+class _DistributionBoundLoss(NativeBoundLoss):
+    """A bound loss whose rows are the negative log densities."""
+
+    def __init__(
+        self, loss: DistributionLoss, workers: Workers, y: Vector, weight: Vector | None
+    ) -> None:
+        super().__init__(workers, loss.rule().row_loss(workers, y, weight))
+        self._loss, self._y, self._weight = loss, y, weight
+
+    def loss_sums(self, score: Matrix) -> ExactSums:
+        self._score = score.reshape(-1, order="F")
+        return ExactSums.of_rows(self._loss.loss(self._y, score), self._weight)
 
 
 def _numbers(y: npt.NDArray[Any]) -> Vector:

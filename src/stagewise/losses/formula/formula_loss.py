@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from stagewise._native import Gradients, Workers
 from stagewise.errors import InvalidParameterError
-from stagewise.exact_sums import mean_rows, sum_by_code
+from stagewise.exact_sums import ExactSums, mean_rows, sum_by_code
 from stagewise.losses.base import Loss
 from stagewise.losses.bound_loss import BoundLoss
 from stagewise.losses.formula.curvature import Curvature, curvature_of
@@ -337,6 +337,10 @@ class _FormulaBoundLoss(BoundLoss):
     def evaluate(self, score: Matrix) -> float:
         self._score = score[:, 0]
         return self._fill()
+
+    def loss_sums(self, score: Matrix) -> ExactSums:
+        self.evaluate(score)
+        return ExactSums(self._gradients.exact_sums().reshape(3, -1)[:1])
 
     def gradients(self, output: int) -> Gradients:
         if not self._filled:

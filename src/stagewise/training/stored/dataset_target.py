@@ -123,6 +123,17 @@ class DatasetTarget:
             sums += ExactSums.by_code(codes, n, weight)
         return sums.over(self.peers).values
 
+    def everywhere(self) -> tuple[npt.NDArray[Any], Vector | None]:
+        """Return the targets and frequencies of the rows of all ranks, in any order."""
+        own = [self.rows(begin, min(BLOCK, len(self.y) - begin)) for begin in self._begins()]
+        every = [block for blocks in self.peers.gather(own) for block in blocks]
+        y = np.concatenate([block for block, _ in every])
+        weights = [weight for _, weight in every if weight is not None]
+        return y, np.concatenate(weights) if weights else None
+
+    def _begins(self) -> range:
+        return range(0, len(self.y), BLOCK)
+
     # ---- other sets of rows ----------------------------------------------------------------------
 
     def part(self, row_parts: RowParts) -> DatasetTarget:

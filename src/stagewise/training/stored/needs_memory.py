@@ -57,7 +57,7 @@ def unsupported_part(spec: BoostingSpec, loss: Loss) -> str | None:
     unsupported = {
         f"the method ({recipe.step_name})": recipe.response is not responses.newton
         or recipe.step is not step_for,
-        f"loss={loss.name!r}": loss.kernel is None or loss.leaf_quantile is not None,
+        _loss_words(loss): bool(loss.needs_all_rows) or loss.leaf_quantile is not None,
         "split other than 'histogram'": learner.split != "histogram",
         "leaves='linear'": learner.linear_l2 is not None,
         "leaves='vector'": learner.vector_leaves,
@@ -68,6 +68,12 @@ def unsupported_part(spec: BoostingSpec, loss: Loss) -> str | None:
         "oob_score=True": recipe.out_of_bag,
     }
     return next((what for what, is_used in unsupported.items() if is_used), None)
+
+
+def _loss_words(loss: Loss) -> str:
+    """Return a loss with the reason why it needs all rows."""
+    reason = loss.needs_all_rows or "the value of a leaf is a quantile of its residuals"
+    return f"loss={loss.name!r} ({reason})"
 
 
 def rows_in_memory(

@@ -22,6 +22,7 @@ from stagewise.boosting.loop import Boosting, MeasuredRows, boost
 from stagewise.boosting.monitor import HELD_OUT, Monitor
 from stagewise.boosting.recipe import BoundRecipe
 from stagewise.boosting.sampling import RowFraction
+from stagewise.boosting.stored_loss import state_bytes
 from stagewise.boosting.stored_rows import (
     LEAVES_PER_PASS,
     StoredRows,
@@ -30,6 +31,8 @@ from stagewise.boosting.stored_rows import (
 )
 from stagewise.boosting.stored_sampling import StoredSampling, draws_by_importance
 from stagewise.data import Features, TargetScale
+from stagewise.datasets.memory import format_bytes
+from stagewise.errors import InvalidParameterError
 from stagewise.exact_sums import mean_of_blocks
 from stagewise.losses import Loss
 from stagewise.training.fit_report import warn_if_constant
@@ -37,6 +40,7 @@ from stagewise.training.preparation import (
     choose_rounds,
     given_base,
     make_monitor,
+    named_numbers,
     scale_target,
     start_at,
 )
@@ -59,6 +63,8 @@ __all__ = ["train_stored"]
 Vector = npt.NDArray[np.float64]
 
 MOST_CHUNK_ROWS, LEAST_CHUNK_ROWS = 1 << 16, 1 << 10
+TARGET_NUMBERS = 6
+"""The numbers of a row, besides those of each score, from which a best constant is computed."""
 CHUNK_BYTES, CACHED_CHUNK_ROWS = 1 << 19, 1 << 12
 """The codes of a chunk stay in a second-level cache: it has at most this many bytes of them, unless
 it has so few rows."""
@@ -81,14 +87,16 @@ class _StoredTrainer:
     def __init__(
         self, spec: BoostingSpec, loss: Loss, data: DatasetTrainingData, context: FitContext
     ) -> None:
-        self.spec, self.loss, self.data, self.context = spec, loss, data, context
+        self.spec, self.data, self.context = spec, data, context
         self.learner: Any = spec.learner
         train: Any = data.train
         self.train_rows: DatasetRows = train
         self.scale: Any = TargetScale(0.0, 1.0, 1.0)
         if loss.degree is not None:
             learned = TargetScale.learn_in_blocks(train.target.blocks, context.peers)
+            learned = learned.with_deviation() if loss.degree == 0 else learned
             self.scale = start_at(learned, spec.recipe.start_of(loss))
+        self.loss = loss.in_units(self.scale.unit)
 
     def train(self) -> FitResult:
         data, fold = self.data, self.data.fold
@@ -126,8 +134,9 @@ class _StoredTrainer:
         monitor = self._boost("model", coding, ensemble, rows, held)
         if search is not None:
             monitor.take_search(search)
+        model = self.learner.model(self.loss, data, coding.features, ensemble, self.scale, monitor)
         return FitResult(
-            self.learner.model(self.loss, data, coding.features, ensemble, self.scale, monitor),
+            replace(model, learned=self._learned()) if self.loss.learns else model,
             monitor.stop_reason,
             monitor.last_round,
             monitor.ended,
@@ -221,12 +230,33 @@ class _StoredTrainer:
     def _best_constant(self, target: DatasetTarget) -> Vector:
         """Return the best constant, which depends on the weights of classes, or on the mean."""
         loss = self.loss
+        if loss.kernel is None:
+            self._check_memory_of_targets(target)
+            y, weight = target.everywhere()
+            return loss.checked_best_constant(scale_target(loss, self.scale, y), weight)
         if target.classes is not None:
             codes = np.arange(len(target.classes), dtype=np.int32)
             return loss.checked_best_constant(codes, target.class_weights())
         blocks = ((scale_target(loss, self.scale, y), w) for y, w in target.blocks())
         mean = mean_of_blocks(blocks, self.context.peers)
         return loss.checked_best_constant(np.array([mean]), None)
+
+    def _check_memory_of_targets(self, target: DatasetTarget) -> None:
+        """Raise unless the targets of all rows fit into the memory of every rank."""
+        outputs = self.loss.n_outputs
+        needed = target.n_rows * 8 * (TARGET_NUMBERS + outputs * (outputs + 2))
+        limit = min(target.peers.gather(self.train_rows.dataset.limit()))
+        if needed > limit:
+            raise InvalidParameterError(
+                f"The best constant of loss={self.loss.name!r} is computed from the targets of all "
+                f"rows: about {format_bytes(needed)} for {target.n_rows:,} rows, and the limit is "
+                f"{format_bytes(limit)}. Set init='zero', or a larger limit."
+            )
+
+    def _learned(self) -> dict[str, Vector]:
+        """Return what the loss learns: the rows of such a loss have no part in it."""
+        nothing = np.empty(0)
+        return named_numbers(self.loss.learn(nothing, None, nothing))
 
     def _fill_stores(
         self, coding: Coding, others: DatasetRows | None, *, reweighted: bool = False
@@ -298,7 +328,7 @@ class _StoredTrainer:
             4 if target.classes is not None else 8,
             8 if weighted else 0,
             8 * outputs,
-            8 if outputs > 1 else 0,
+            state_bytes(self.loss) if grows or self.loss.kernel is not None else 0,
             8 if grows or outputs == 1 else 0,
             4 if grows else 0,
             8 if grows and draws_by_importance(sampling) else 0,
@@ -411,9 +441,7 @@ class _StoredTrainer:
             recipe, context = self._recipe(coding.features, rows.table), self.context
             measured = [] if valid is None else [MeasuredRows(HELD_OUT, valid)]
             fit = Boosting(recipe, ensemble, rows, measured, context.workers, context.seed)
-            self._check_resumed(
-                before, fit.train_loss * self.scale.loss_unit(self.loss.degree or 0)
-            )
+            self._check_resumed(before, monitor.scaled_loss(fit.train_loss))
             boost([fit], range(before.n, last), monitor)
         finally:
             monitor.close()

@@ -1,0 +1,147 @@
+"""Losses of rows in a `RowStore`.
+
+A loss with a kernel is computed by the core, chunk by chunk. Every other loss whose rows do not
+depend on each other is bound to each chunk, as to rows in memory; its gradients are put into the
+store. The sums are exact, so they are those of all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stagewise._native import Workers, round_exact_sums
+from stagewise.cluster.peers import Peers
+from stagewise.exact_sums import ExactSums
+from stagewise.losses import BoundLoss, Loss
+
+if TYPE_CHECKING:
+    from stagewise.boosting.stored_rows import StoredTable
+
+__all__ = ["StoredGradients", "bind_stored", "state_bytes", "sum_losses"]
+
+PAIR_BYTES = 8
+"""A gradient and a hessian of a row."""
+
+
+@dataclass(frozen=True)
+class StoredGradients:
+    """The gradients of one output, which are in the store, and their sums over all rows."""
+
+    abs_gradient: float
+    hessian: float
+
+
+def state_bytes(loss: Loss) -> int:
+    """Return the bytes of a row that a loss of several outputs keeps between the trees."""
+    if loss.n_outputs == 1:
+        return 0
+    return PAIR_BYTES if loss.kernel is not None else PAIR_BYTES * loss.n_outputs
+
+
+def bind_stored(loss: Loss, table: StoredTable, workers: Workers) -> BoundLoss:
+    """Return a loss bound to the rows of a store."""
+    kind = ChunkBoundLoss if loss.kernel is None else StoredLoss
+    return kind(loss, table, workers)
+
+
+def sum_losses(integers: npt.NDArray[np.int64], peers: Peers) -> tuple[float, StoredGradients]:
+    """Return the sums over all rows of the fit: the loss, and those of the gradients.
+
+    Parameters
+    ----------
+    integers : int64 array
+        The integers of three exact sums over the rows of this rank.
+    peers : Peers
+        The ranks.
+    """
+    peers.sum(integers)
+    loss, gradient, hessian = round_exact_sums(integers.reshape(3, -1)).tolist()
+    return loss, StoredGradients(gradient, hessian)
+
+
+class StoredLoss(BoundLoss):
+    """A loss with a kernel, bound to the rows of a store."""
+
+    def __init__(self, loss: Loss, table: StoredTable, workers: Workers) -> None:
+        assert loss.kernel is not None
+        (self._name, self._parameter), self._table, self._workers = loss.kernel, table, workers
+        self._filled: StoredGradients | None = None
+
+    def _sums(self, integers: npt.NDArray[np.int64]) -> tuple[float, StoredGradients]:
+        return sum_losses(integers, self._table.peers)
+
+    def evaluate(self, score: Any) -> float:
+        """Compute the derivatives at the scores in the store; return the sum of the losses."""
+        store = self._table.store
+        if self._name == "softmax":
+            return self._sums(store.softmax_state(self._workers))[0]
+        loss, self._filled = self._sums(store.loss(self._workers, self._name, self._parameter))
+        return loss
+
+    def gradients(self, output: int) -> Any:
+        """Fill the gradients of an output in the store; return their sums."""
+        if self._name == "softmax":
+            return self._sums(self._table.store.softmax(self._workers, output))[1]
+        if self._filled is None:
+            self.evaluate(None)
+        filled, self._filled = self._filled, None  # a tree packs them
+        return filled
+
+
+class ChunkBoundLoss(BoundLoss):
+    """A loss that is bound to each chunk of a store.
+
+    The gradients of several outputs are those at the scores of the last evaluation, and a tree
+    changes these: the store keeps them until the next evaluation.
+    """
+
+    def __init__(self, loss: Loss, table: StoredTable, workers: Workers) -> None:
+        self._loss, self._table, self._workers = loss, table, workers
+        self._measures_only = False
+        self._sums: list[StoredGradients] = []
+
+    def follow(self, training: BoundLoss) -> None:
+        self._measures_only = True  # no tree is fitted to these rows
+
+    def evaluate(self, score: Any) -> float:
+        """Compute the derivatives at the scores in the store; return the sum of the losses."""
+        store, n_outputs = self._table.store, self._loss.n_outputs
+        losses: ExactSums | None = None
+        gradients = np.zeros((n_outputs, 3, len(ExactSums.of_rows(np.empty(0)).integers[0])), int)
+        for index in range(store.n_chunks):
+            y, weight, scores = store.read_chunk(index)
+            bound = self._loss.bind(self._workers, y, weight)
+            own = bound.loss_sums(scores.reshape(n_outputs, -1).T)
+            losses = own if losses is None else losses + own
+            for output in range(0 if self._measures_only else n_outputs):
+                pairs = bound.gradients(output)
+                store.put_gradients(index, pairs, output)
+                gradients[output] += pairs.exact_sums().reshape(3, -1)
+        if not self._measures_only:
+            self._sums = [sum_losses(own.reshape(-1), self._table.peers)[1] for own in gradients]
+        return float(sum(self._over_ranks(losses).values.tolist()))
+
+    def _over_ranks(self, losses: ExactSums | None) -> ExactSums:
+        """Return the sums over all ranks, of which some may have no rows."""
+        peers = self._table.peers
+        if peers.size == 1:
+            assert losses is not None
+            return losses
+        n_sums = max(peers.gather(0 if losses is None else len(losses.integers)))
+        if losses is None:
+            losses = ExactSums(np.repeat(ExactSums.of_rows(np.empty(0)).integers, n_sums, axis=0))
+        return losses.over(peers)
+
+    def gradients(self, output: int) -> Any:
+        """Fill the gradients of an output in the store; return their sums."""
+        if self._loss.n_outputs > 1:
+            self._table.store.take_gradients(self._workers, output)
+            return self._sums[output]
+        if not self._sums:
+            self.evaluate(None)
+        (filled,), self._sums = self._sums, []  # a tree packs them
+        return filled
