@@ -286,8 +286,8 @@ def losses() -> list[str]:
         for (task, ours), names in theirs.items()
     ]
     others: dict[str, list[str]] = {}
-    for name, answer in OTHER_LOSSES.items():
-        others.setdefault(answer, []).append(f"`{name}`")
+    for name, remedy in OTHER_LOSSES.items():
+        others.setdefault(remedy, []).append(f"`{name}`")
     return [*rows, "", OTHERS, *(f"| {', '.join(own)} | {a} |" for a, own in others.items())]
 
 

@@ -132,7 +132,8 @@ def _families(results: Results) -> list[str]:
             "The negative log-likelihood of the test rows and the milliseconds of a fit, as above. "
             "NGBoost has the same family, except for the negative binomial and zero-inflated ones, "
             "which it does not have: its Poisson is beside them. Its Student t has 3 degrees of "
-            "freedom. Targets of `beta` are moved into (0, 1). The geometric mean of the ratios of "
+            "freedom. Targets of `beta` are moved into (0, 1). Measured once, on a busy machine; "
+            "times are those of the processor. The geometric mean of the ratios of "
             f"times is {np.exp(np.mean(np.log(ratios))):.0f}."
         ),
         *_table([*head, "times faster"], rows),
@@ -154,7 +155,8 @@ def _expectiles(results: Results) -> list[str]:
         "",
         (
             "Levels 0.1 and 0.9: the root of the mean asymmetric squared error of the test rows "
-            "(smaller is better). CatBoost alone of the peers has this loss."
+            "(smaller is better). CatBoost alone of the peers has this loss. Measured once, on a "
+            "busy machine; times are those of the processor."
         ),
         *_table(["table", *names], rows),
     ]

@@ -119,7 +119,7 @@ def _competing(competing: Competing) -> list[str]:
             "benchmarks/survival/competing.py DATA` measures them. No peer has competing risks or "
             "Fine and Gray's model: XGBoost's Cox objective is fitted once for each cause, and its "
             "incidences follow from both hazards. Fits with 100 trees have learning rate 0.1 and "
-            "depth 3."
+            "depth 3. Measured on a busy machine; times are those of the processor."
         ),
         "",
         "| | C-index | integrated Brier score | seconds (median) |",

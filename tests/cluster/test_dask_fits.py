@@ -74,6 +74,25 @@ def test_series_of_targets_and_predictions_without_computing(client: Client) -> 
     assert len(model.predict_proba(some).compute()) == 0
 
 
+def test_losses_that_are_bound_to_chunks(client: Client) -> None:
+    X = frame(N)
+    few = {"n_estimators": 4, "category_encoding": "sets"}
+    y = pd.Series(number_target(X))
+    rows, targets = (dd.from_pandas(part, npartitions=4) for part in (X, y))
+    model = GradientBoostingRegressor(loss="normal", **few).fit(rows, targets)
+    local = regressor(loss="normal", **few).fit(X, y)
+    assert_same_model(model, local)
+    assert np.array_equal(model.predict(rows).compute(), local.predict(X))
+    assert np.array_equal(model.predict_dist(X).std, local.predict_dist(X).std)
+    assert np.array_equal(model.to_local().predict_dist(X).mean, local.predict(X))
+    labels = pd.Series(class_target(X, 3))
+    focal = GradientBoostingClassifier(loss="focal", **few)
+    focal.fit(rows, dd.from_pandas(labels, npartitions=4))
+    own = classifier(loss="focal", **few).fit(X, labels)
+    assert_same_model(focal, own)
+    assert np.array_equal(focal.predict_proba(rows).compute(), own.predict_proba(X))
+
+
 def test_arrays_and_delayed_parts(client: Client, tmp_path: Path) -> None:
     X = frame(N)
     y = number_target(X).to_numpy()

@@ -38,6 +38,15 @@ def shares(X: pd.DataFrame) -> np.ndarray:
     return (np.minimum(count_target(X), 4.0) + 0.5) / 5.0
 
 
+class Learning(Loss):
+    """A loss of a user that learns a number from all rows."""
+
+    learns = True
+
+    def loss(self, y: Any, score: Any) -> Any:
+        return 0.5 * (y - score) ** 2
+
+
 class Quartic(Loss):
     """A loss of a user: ¼ (y - F)⁴ + ½ (y - F)²."""
 
@@ -189,6 +198,7 @@ REFUSED: list[tuple[Any, str, str]] = [
         for name in ("quantile", "expectile")
     ),
     (GradientBoostingRegressor(loss=lambda y, f: (f - y, y)), "custom", "stagewise.Loss"),
+    (GradientBoostingRegressor(loss=Learning()), "custom", "learns numbers from the scores"),
     *(
         (GradientBoostingClassifier(loss=name), name, "thresholds are fitted .*'log_loss'")
         for name in ("cumulative_logit", "cumulative_probit")

@@ -324,7 +324,7 @@ def offered(loss: str) -> bool:
 
 
 @pytest.mark.parametrize("library", OBJECTIVES)
-def test_every_objective_of_the_libraries_is_offered_or_answered(library: str) -> None:
+def test_every_objective_of_the_libraries_is_offered_or_has_a_remedy(library: str) -> None:
     for name in OBJECTIVES[library].split():
         hints = {}
         for task, kind in KINDS.items():
@@ -334,8 +334,8 @@ def test_every_objective_of_the_libraries_is_offered_or_answered(library: str) -
                 hints[task] = str(error).split(" The parameter 'loss'")[0]
             else:
                 assert offered(name), (name, task)
-        answered = [h for h in hints.values() if re.search(r"[Hh]ere|stagewise\.|loss=function", h)]
-        assert offered(name) or len(answered) == len(KINDS), (name, hints)
+        remedies = [h for h in hints.values() if re.search(r"[Hh]ere|stagewise\.|loss=function", h)]
+        assert offered(name) or len(remedies) == len(KINDS), (name, hints)
 
 
 def test_the_likelihood_of_cross_entropy_lambda_is_the_formula_with_an_offset() -> None:

@@ -74,6 +74,8 @@ class Loss(ABC):
         Whether the loss is one of ordered classes, any number of which share one score.
     learns : bool
         Whether predictions need numbers that `learn` computes.
+    learns_from_rows : bool
+        Whether `learn` reads the rows; otherwise it returns parameters of the loss.
     location : int or None
         Of several scores that describe one target, the one that has the offset of a row and the
         monotone constraints; None: all are equal.
@@ -102,6 +104,7 @@ class Loss(ABC):
     largest_offset: float = math.inf
     ordered: bool = False
     learns: bool = False
+    learns_from_rows: bool = True
     location: int | None = None
     offset_outputs: tuple[int, ...] = ()
     output_names: tuple[str, ...] = ()

@@ -144,6 +144,7 @@ class Focal(_MarginLoss):
     name = "focal"
     parameter_names = ("gamma",)
     learns = True
+    learns_from_rows = False
 
     def __init__(self, gamma: float = 2.0, n_classes: int = 2) -> None:
         if isinstance(gamma, bool) or not 0.0 <= float(gamma) <= 10.0:
@@ -364,6 +365,7 @@ class OneVsRest(_MarginLoss):
     parameter_names = ("normalised",)
     hessian_bound = 0.25
     learns = True
+    learns_from_rows = False
 
     def __init__(self, normalised: bool = True, n_classes: int = 2) -> None:
         if normalised not in (True, False):

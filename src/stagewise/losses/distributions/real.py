@@ -112,6 +112,7 @@ class StudentTLoss(_LocationScaleLoss):
         super().__init__()
 
     learns = True
+    learns_from_rows = False
 
     def learn(self, y: npt.NDArray[Any], weight: Vector | None, score: Matrix) -> dict[str, Vector]:
         """Return the degrees of freedom, if they are a parameter."""

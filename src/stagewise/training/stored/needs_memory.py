@@ -57,7 +57,7 @@ def unsupported_part(spec: BoostingSpec, loss: Loss) -> str | None:
     unsupported = {
         f"the method ({recipe.step_name})": recipe.response is not responses.newton
         or recipe.step is not step_for,
-        _loss_words(loss): bool(loss.needs_all_rows) or loss.leaf_quantile is not None,
+        f"loss={loss.name!r} ({_reason(loss)})": bool(_reason(loss)),
         "split other than 'histogram'": learner.split != "histogram",
         "leaves='linear'": learner.linear_l2 is not None,
         "leaves='vector'": learner.vector_leaves,
@@ -70,10 +70,15 @@ def unsupported_part(spec: BoostingSpec, loss: Loss) -> str | None:
     return next((what for what, is_used in unsupported.items() if is_used), None)
 
 
-def _loss_words(loss: Loss) -> str:
-    """Return a loss with the reason why it needs all rows."""
-    reason = loss.needs_all_rows or "the value of a leaf is a quantile of its residuals"
-    return f"loss={loss.name!r} ({reason})"
+def _reason(loss: Loss) -> str:
+    """Return why a loss needs all rows; empty: its rows do not depend on each other."""
+    if loss.needs_all_rows:
+        return loss.needs_all_rows
+    if loss.leaf_quantile is not None:
+        return "the value of a leaf is a quantile of its residuals"
+    if loss.learns and loss.learns_from_rows:
+        return "it learns numbers from the scores of all rows"
+    return ""
 
 
 def rows_in_memory(
