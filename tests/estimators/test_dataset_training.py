@@ -112,6 +112,15 @@ CASES: dict[str, tuple[Callable[[], Any], str, str | None]] = {
     "MVS": (lambda: regressor(sampling="mvs", subsample=0.4), "number", "weight"),
     "MVS of counts": (lambda: regressor(sampling="mvs", loss="poisson"), "count", None),
     "MVS of classes": (lambda: classifier(sampling="mvs"), "three", "times"),
+    "a distribution": (lambda: regressor(loss="normal"), "number", "weight"),
+    "a distribution of counts": (lambda: regressor(loss="negative_binomial"), "count", "times"),
+    "expectile, monotone": (
+        lambda: regressor(loss="expectile", monotonic_cst={"a": 1}, category_encoding="sets"),
+        "number",
+        None,
+    ),
+    "focal loss of three classes": (lambda: classifier(loss="focal"), "three", "weight"),
+    "GOSS of a distribution": (lambda: regressor(loss="normal", sampling="goss"), "number", None),
 }
 
 
@@ -134,9 +143,10 @@ def test_files_and_row_groups_do_not_matter(
     assert_same(classifier().fit(dataset), in_memory(classifier(), "three", "weight"))
 
 
+@pytest.mark.parametrize("loss", ["squared_error", "expectile", "normal"])
 @pytest.mark.parametrize("memory", [0, 100_000, 400_000])
 def test_rows_in_a_file_give_the_same_model(
-    memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    loss: str, memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A limit that leaves this much for the rows; at least one chunk per thread is in memory."""
     monkeypatch.setattr(stored_trainer, "LEAST_CHUNK_ROWS", 1024)
@@ -149,8 +159,8 @@ def test_rows_in_a_file_give_the_same_model(
     dataset = stagewise.read_parquet(
         source, target="number", weight="weight", columns=FEATURES, cache=cache
     )
-    model = regressor(n_jobs=2).fit(dataset)
-    assert_same(model, in_memory(regressor(), "number", "weight"))
+    model = regressor(loss=loss, n_jobs=2).fit(dataset)
+    assert_same(model, in_memory(regressor(loss=loss), "number", "weight"))
     assert not list(cache.iterdir())
 
 

@@ -265,6 +265,24 @@ def test_the_degree_scales_the_targets():
     assert Loss.from_formula("exp(f) - y*f", y="count").degree is None
 
 
+@pytest.mark.parametrize(
+    ("formula", "degree"),
+    [("s**2*log(cosh((y - f)/s))", 2), ("log(cosh((y - f)/s))", 0), ("s*log(cosh((y - f)/s))", 1)],
+)
+@pytest.mark.parametrize("width", [1e-3, 1.0, 1000.0])
+def test_the_degree_does_not_depend_on_the_size_of_a_parameter(formula, degree, width):
+    loss = Loss.from_formula(formula, s=width)
+    assert (loss.degree, loss.in_units(2.0).parameters) == (degree, {"s": 2.0 * width})
+    assert Loss.from_formula("log(cosh((y - f)/1000))").degree is None
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = width * X[:, 0] + 0.2 * width * rng.normal(size=400)
+    model = GradientBoostingRegressor(loss=loss, n_estimators=60).fit(X, y)
+    assert np.abs(model.predict(X) - y).mean() < 0.4 * width
+    mean = float(loss.loss(y, model.predict(X)).mean())
+    assert model.train_loss_[-1] == pytest.approx(mean, rel=1e-3)
+
+
 def test_files_have_the_formula(tmp_path):
     for name in ("log loss", "poisson", "fair"):
         X, y, _ = rows_of(name)

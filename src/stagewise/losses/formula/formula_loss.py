@@ -43,6 +43,8 @@ __all__ = ["FormulaLoss"]
 F = symbol("f")
 PROBES = np.concatenate([np.linspace(-8.0, 8.0, 65), [-30.0, -15.0, 15.0, 30.0]])
 """Scores at which derivatives are compared with differences, and convexity is checked."""
+UNITS = (2.0**-10, 2.0**10)
+"""The units of y, besides 1 and the parameters, in which the degree of a loss is found."""
 LARGEST_SCORE = 300.0
 STEP = 2.0**-17
 TOLERANCE = 1e-5
@@ -132,16 +134,19 @@ class FormulaLoss(Loss):
         """Return the degree, and the parameters that are in units of y; None: there is none."""
         if self.y != "real" or self._mean != F:
             return None, ()
-        rng = np.random.default_rng(0)
-        y, score = rng.normal(size=(2, 200))
+        y, score = np.random.default_rng(0).normal(size=(2, 200))
+        # Where residuals are small beside a width, a loss looks like their square.
+        widths = {abs(value) for value in self.parameters.values() if value}
+        unit = np.repeat(sorted({1.0, *UNITS, *widths}), len(y))
+        y, score = (unit * np.resize(own, len(unit)) for own in (y, score))
         loss = self._program.run(y, score)[0]
-        if not np.allclose(self._program.run(y + 3.0, score + 3.0)[0], loss, rtol=1e-9):
+        if not np.allclose(self._program.run(y + 3.0 * unit, score + 3.0 * unit)[0], loss, 1e-9):
             return None, ()
         for size in range(len(self.parameters) + 1):
             for names in combinations(self.parameters, size):
                 scaled = self._scaled_program(names, 4.0).run(4.0 * y, 4.0 * score)[0]
-                for degree in (1, 2):
-                    if np.allclose(scaled, 4.0**degree * loss, rtol=1e-9):
+                for degree in (1, 2) if size == 0 else (1, 2, 0):
+                    if np.allclose(scaled, 4.0**degree * loss, rtol=1e-9, atol=0.0):
                         return degree, names
         return None, ()
 
