@@ -185,3 +185,12 @@ def test_scores_beyond_the_resolution_are_refused(factor, table):
         quick(Regressor, loss=Squares(), **DROP).fit(table.X, y)
     quick(Regressor, **DROP).fit(table.X, y)
     quick(Regressor, loss=Squares(), **DROP).fit(table.X, y / factor)
+
+
+def test_one_of_several_scores_may_have_nothing_to_learn() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 2))
+    y = rng.poisson(np.exp(0.5 * X[:, 0])).astype(float)  # neither dispersion nor extra zeros
+    loss = "zero_inflated_negative_binomial"
+    model = GradientBoostingRegressor(loss=loss, dropout="dart", n_estimators=8).fit(X, y)
+    assert model.train_loss_[-1] < model.train_loss_[0]

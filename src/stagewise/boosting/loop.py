@@ -260,7 +260,10 @@ class Boosting:
             term = self._learner.grow(response, bag.rows, self._seed, m * len(turns) + turn)
             result = self._parts.step(self._step_input(outputs, term, bag))
             for places, value in self._split_outputs(outputs, result):
-                recipe.dropout.check(value, train.score[:, places], first=m == 0)
+                first = (
+                    m == 0 and len(turns) == 1
+                )  # of several scores, one may have nothing to learn
+                recipe.dropout.check(value, train.score[:, places], first=first)
                 term = term.with_values(recipe.dropout.round_values(new * value))
                 if result.linear_leaves is not None:
                     scaled = result.linear_leaves.scaled(new, recipe.dropout.grain)
