@@ -53,6 +53,11 @@ class ExactSums:
         return cls(exact_sums(len(own), own, weight))
 
     @classmethod
+    def nothing(cls, n_sums: int = 1) -> ExactSums:
+        """Return sums over no rows."""
+        return cls(np.repeat(exact_sums(0, np.empty(0), None), n_sums, axis=0))
+
+    @classmethod
     def by_code(
         cls, codes: npt.NDArray[np.int32], n_codes: int, weight: Vector | None = None
     ) -> ExactSums:
@@ -125,7 +130,7 @@ def mean_of_blocks(blocks: Iterable[Block], peers: Peers = ALONE) -> float:
     peers : Peers
         The ranks that have further rows.
     """
-    sums, total = ExactSums.of_rows(np.empty(0)), Fraction(0)
+    sums, total = ExactSums.nothing(), Fraction(0)
     for values, weight in blocks:
         sums += ExactSums.of_rows(values, weight)
         total += len(values) if weight is None else ExactSums.of_rows(weight).fraction()

@@ -103,6 +103,7 @@ class ChunkBoundLoss(BoundLoss):
         self._loss, self._table, self._workers = loss, table, workers
         self._measures_only = False
         self._sums: list[StoredGradients] = []
+        self._n_losses = 0  # of a rank without rows, until the others have evaluated theirs
 
     def follow(self, training: BoundLoss) -> None:
         self._measures_only = True  # no tree is fitted to these rows
@@ -110,31 +111,27 @@ class ChunkBoundLoss(BoundLoss):
     def evaluate(self, score: Any) -> float:
         """Compute the derivatives at the scores in the store; return the sum of the losses."""
         store, n_outputs = self._table.store, self._loss.n_outputs
-        losses: ExactSums | None = None
-        gradients = np.zeros((n_outputs, 3, len(ExactSums.of_rows(np.empty(0)).integers[0])), int)
+        losses, gradients = [], [ExactSums.nothing(3) for _ in range(n_outputs)]
         for index in range(store.n_chunks):
             y, weight, scores = store.read_chunk(index)
             bound = self._loss.bind(self._workers, y, weight)
-            own = bound.loss_sums(scores.reshape(n_outputs, -1).T)
-            losses = own if losses is None else losses + own
+            losses.append(bound.loss_sums(scores.reshape(n_outputs, -1).T))
             for output in range(0 if self._measures_only else n_outputs):
                 pairs = bound.gradients(output)
                 store.put_gradients(index, pairs, output)
-                gradients[output] += pairs.exact_sums().reshape(3, -1)
+                gradients[output] += ExactSums(pairs.exact_sums().reshape(3, -1))
         if not self._measures_only:
-            self._sums = [sum_losses(own.reshape(-1), self._table.peers)[1] for own in gradients]
+            peers = self._table.peers
+            self._sums = [sum_losses(own.integers.reshape(-1), peers)[1] for own in gradients]
         return float(sum(self._over_ranks(losses).values.tolist()))
 
-    def _over_ranks(self, losses: ExactSums | None) -> ExactSums:
-        """Return the sums over all ranks, of which some may have no rows."""
+    def _over_ranks(self, losses: list[ExactSums]) -> ExactSums:
+        """Return the sums of the losses of all chunks of all ranks, some of which have none."""
         peers = self._table.peers
-        if peers.size == 1:
-            assert losses is not None
-            return losses
-        n_sums = max(peers.gather(0 if losses is None else len(losses.integers)))
-        if losses is None:
-            losses = ExactSums(np.repeat(ExactSums.of_rows(np.empty(0)).integers, n_sums, axis=0))
-        return losses.over(peers)
+        if not self._n_losses:
+            own = len(losses[0].integers) if losses else 0
+            self._n_losses = max(peers.gather(own))
+        return sum(losses, ExactSums.nothing(self._n_losses)).over(peers)
 
     def gradients(self, output: int) -> Any:
         """Fill the gradients of an output in the store; return their sums."""

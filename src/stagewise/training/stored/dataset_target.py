@@ -107,7 +107,7 @@ class DatasetTarget:
         """Return the sum of the frequencies, and whether all of them are whole numbers."""
         if self.weight is None:
             return float(self.n_rows), True
-        sums, whole = ExactSums.of_rows(np.empty(0)), True
+        sums, whole = ExactSums.nothing(), True
         for block in self.weight.blocks():
             own = self.scale.apply(block)
             sums += ExactSums.of_rows(own)
@@ -125,14 +125,10 @@ class DatasetTarget:
 
     def everywhere(self) -> tuple[npt.NDArray[Any], Vector | None]:
         """Return the targets and frequencies of the rows of all ranks, in any order."""
-        own = [self.rows(begin, min(BLOCK, len(self.y) - begin)) for begin in self._begins()]
-        every = [block for blocks in self.peers.gather(own) for block in blocks]
+        every = [block for blocks in self.peers.gather(list(self.blocks())) for block in blocks]
         y = np.concatenate([block for block, _ in every])
         weights = [weight for _, weight in every if weight is not None]
         return y, np.concatenate(weights) if weights else None
-
-    def _begins(self) -> range:
-        return range(0, len(self.y), BLOCK)
 
     # ---- other sets of rows ----------------------------------------------------------------------
 
