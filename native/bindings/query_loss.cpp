@@ -71,8 +71,8 @@ void bind_query_loss(nb::module_& m) {
             const GilRelease release;
             new (self) QueryLoss(span_of(gain), span_of(query), rules);
           },
-          "gain"_a.noconvert(), "query"_a.noconvert(), "metric"_a, "sigmoid"_a = 1.0,
-          "truncation"_a = 0, "normalise"_a = true, "orders"_a = 10, "decay"_a = 0.85)
+          "gain"_a.noconvert(), "query"_a.noconvert(), "metric"_a, nb::kw_only(), "sigmoid"_a,
+          "truncation"_a, "normalise"_a, "orders"_a, "decay"_a)
       .def("row_loss", &row_loss, "workers"_a, "n_rows"_a, "rows"_a.noconvert().none(),
            "weight"_a.noconvert().none(), "share"_a.noconvert(), nb::rv_policy::take_ownership,
            nb::keep_alive<0, 1>(), nb::keep_alive<0, 4>(), nb::keep_alive<0, 5>(),

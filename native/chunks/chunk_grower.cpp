@@ -410,9 +410,8 @@ void ChunkGrower::complete(std::vector<Division>* divisions) {
     const Division& division = (*divisions)[task / histograms_.groups()];
     const size_t group = task % histograms_.groups();
     if (division.built == nullptr) return;
-    histograms_.subtract(division.parent->hist, division.built->hist, group);
-    histograms_.finish(division.parent->hist, group);
     histograms_.finish(division.built->hist, group);
+    histograms_.subtract(division.parent->hist, division.built->hist, group);
   });
   find_splits(searched);
   // A leaf whose bounds change, or whose forced split was not possible, is searched again.

@@ -1,73 +1,35 @@
 #include "gradients/query_loss.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numeric>
 
 #include "core/exact_sum.hpp"
 #include "core/float_math.hpp"
-#include "core/random.hpp"
+#include "gradients/query_scratch.hpp"
 
 namespace stagewise {
 namespace {
 
 constexpr float kLeastGap = 0.01f;
-constexpr size_t kPadding = 16;
-constexpr double kFarBelow = -80.0;     // scores further below the best one count as this far
-constexpr double kScoreSteps = 0x1p20;  // of random numbers, which ignore smaller differences
+constexpr double kFarBelow = -80.0;  // scores further below the best one count as this far
 constexpr size_t kPairsPerCheck = 1 << 18;
-
-// A hash of a document: its score below the best one, and its gain.
-uint64_t document_key(float below, float gain) {
-  const auto steps = static_cast<int64_t>(std::llround(static_cast<double>(below) * kScoreSteps));
-  return mix64(mix64(static_cast<uint64_t>(steps)) + std::bit_cast<uint32_t>(gain));
-}
-
-// A number in (0, 1).
-float uniform_of(uint64_t hash) { return (static_cast<float>(hash >> 40) + 0.5f) * 0x1p-24f; }
-
-// A number of the logistic distribution: log(u / (1 - u)) of a uniform u in (0, 1).
-float logistic_noise(uint64_t hash) {
-  const float u = (static_cast<float>(hash >> 41) + 0.5f) * 0x1p-23f;
-  const float odds = u / (1.0f - u);
-  return odds >= 1.0f ? log_from_one(odds) : -log_from_one(1.0f / odds);
-}
 
 double log2_of(double x) { return log_from_one(x) * 1.4426950408889634; }
 
+// The most frequent one of increasing numbers.
+float most_frequent(std::span<const float> sorted) {
+  float found = 0.0f;
+  for (size_t begin = 0, end, most = 0; begin < sorted.size(); begin = end) {
+    for (end = begin + 1; end < sorted.size() && sorted[end] == sorted[begin];) ++end;
+    if (end - begin <= most) continue;
+    most = end - begin;
+    found = sorted[begin];
+  }
+  return found;
+}
+
 }  // namespace
-
-// The documents of one query in the order of their scores.
-struct QueryLoss::Scratch {
-  std::vector<uint32_t> order;  // places in the query
-  std::vector<uint32_t> drawn;  // places in that order, in the order of the scores + noise
-  std::vector<float> gain, up, down, score, strength, gradient, hessian;
-
-  // Of n documents, with numbers behind them up to a multiple of kPadding.
-  void resize(size_t n) {
-    order.resize(n);
-    const size_t padded = (n + kPadding - 1) / kPadding * kPadding;
-    for (auto* values : {&gain, &up, &down, &score, &gradient, &hessian}) {
-      values->resize(padded);
-      std::fill(values->begin() + static_cast<std::ptrdiff_t>(n), values->end(), 0.0f);
-    }
-    strength.resize(padded);
-    std::fill(strength.begin() + static_cast<std::ptrdiff_t>(n), strength.end(), 1.0f);
-  }
-  size_t size() const { return order.size(); }
-  RankedDocuments documents() const {
-    return {gain.data(), up.data(), down.data(), score.data(), strength.data(), size()};
-  }
-  bool tied(size_t a, size_t b) const { return score[a] == score[b]; }
-  uint64_t key_of(size_t i) const { return document_key(score[i], gain[i]); }
-  // Of all documents, in any order; it changes with their scores, from round to round.
-  uint64_t key() const {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < size(); ++i) sum += key_of(i);
-    return mix64(sum);
-  }
-};
 
 QueryLoss::QueryLoss(std::span<const double> gain, std::span<const int32_t> query, QueryRules rules)
     : rules_(rules) {
@@ -85,31 +47,49 @@ QueryLoss::QueryLoss(std::span<const double> gain, std::span<const int32_t> quer
   if (rules_.metric == QueryMetric::squared)
     centre_gains(gain);
   else
-    for (size_t i = 0; i < n; ++i) gain_[i] = static_cast<float>(gain[rows_[i]]);
+    sort_gains(gain);
   size_t longest = 0;
   for (size_t q = 0; q < queries; ++q) longest = std::max(longest, size(q));
   for (size_t rank = 0; rank < longest; ++rank)
     discount_.push_back(1.0 / log2_of(2.0 + static_cast<double>(rank)));
   best_.resize(queries);
   measured_.resize(queries);
-  std::vector<float> sorted;
-  for (size_t q = 0; q < queries; ++q) {
-    sorted.assign(gain_.begin() + starts_[q], gain_.begin() + starts_[q + 1]);
-    std::sort(sorted.begin(), sorted.end(), std::greater<>());
-    const uint64_t last = reports_ndcg() ? last_rank(sorted.size()) : sorted.size();
-    for (size_t rank = 0; rank < last; ++rank) {
-      const double own = static_cast<double>(sorted[rank]);
-      if (reports_ndcg())
-        best_[q] += own * discount_[rank];
-      else
-        best_[q] += rules_.metric == QueryMetric::map ? (own > 0.0 ? 1.0 : 0.0) : own;
-    }
-    const bool differs = !sorted.empty() && sorted.front() != sorted.back();
-    const bool by_best = reports_ndcg() || rules_.metric == QueryMetric::map ||
-                         rules_.metric == QueryMetric::softmax;
-    measured_[q] = by_best ? best_[q] > 0.0 : differs;
-    if (rules_.metric == QueryMetric::squared) measured_[q] = sorted.size() > 1;
+  common_gain_.resize(queries);
+  for (size_t q = 0; q < queries; ++q) describe_query(q);
+}
+
+// Sorts the rows of every query by their gains, the least one first.
+void QueryLoss::sort_gains(std::span<const double> gain) {
+  for (size_t q = 0; q < queries(); ++q)
+    std::sort(rows_.begin() + starts_[q], rows_.begin() + starts_[q + 1],
+              [&](uint32_t a, uint32_t b) {
+                const auto ga = static_cast<float>(gain[a]), gb = static_cast<float>(gain[b]);
+                return ga != gb ? ga < gb : a < b;
+              });
+  for (size_t i = 0; i < gain_.size(); ++i) gain_[i] = static_cast<float>(gain[rows_[i]]);
+}
+
+// Sets what does not depend on the scores.
+void QueryLoss::describe_query(size_t q) {
+  const std::span<const float> gains(gain_.data() + starts_[q], size(q));
+  const size_t n = gains.size();
+  const uint64_t last = reports_ndcg() ? last_rank(n) : n;
+  size_t relevant = 0;
+  for (size_t rank = 0; rank < n; ++rank) {
+    const auto own = static_cast<double>(gains[n - 1 - rank]);
+    relevant += own > 0.0 ? 1 : 0;
+    if (reports_ndcg())
+      best_[q] += rank < last ? own * discount_[rank] : 0.0;
+    else
+      best_[q] += rules_.metric == QueryMetric::map ? (own > 0.0 ? 1.0 : 0.0) : own;
   }
+  const bool differs = n > 0 && gains.front() != gains.back();
+  const bool by_best =
+      reports_ndcg() || rules_.metric == QueryMetric::map || rules_.metric == QueryMetric::softmax;
+  measured_[q] = by_best ? best_[q] > 0.0 : differs;
+  if (rules_.metric == QueryMetric::squared) measured_[q] = n > 1;
+  common_gain_[q] =
+      rules_.metric == QueryMetric::map ? (2 * relevant > n ? 1.0f : 0.0f) : most_frequent(gains);
 }
 
 // In double: gains may be large beside their differences within a query.
@@ -128,29 +108,24 @@ uint64_t QueryLoss::last_rank(size_t n) const {
   return rules_.truncation == 0 ? n : std::min<uint64_t>(n, rules_.truncation);
 }
 
-void QueryLoss::sort_query(size_t query, const double* score, Scratch& s) const {
+// Documents with equal scores are in the order of their gains, as the rows of a query are.
+void QueryLoss::sort_query(const Kernels& kernels, size_t query, const double* score,
+                           QueryScratch& s) const {
   const size_t begin = starts_[query], n = size(query);
   s.resize(n);
-  std::iota(s.order.begin(), s.order.end(), 0u);
-  const auto score_of = [&](uint32_t place) { return score[rows_[begin + place]]; };
-  std::sort(s.order.begin(), s.order.end(), [&](uint32_t a, uint32_t b) {
-    const double fa = score_of(a), fb = score_of(b);
-    if (fa != fb) return fa > fb;
-    const float ga = gain_[begin + a], gb = gain_[begin + b];
-    return ga != gb ? ga < gb : a < b;
-  });
-  const double best = n == 0 ? 0.0 : score_of(s.order[0]);
+  for (size_t place = 0; place < n; ++place) s.exact[place] = score[rows_[begin + place]];
+  s.order_exact(kernels, &s.order);
+  const double best = n == 0 ? 0.0 : s.exact[s.order[0]];
   for (size_t i = 0; i < n; ++i) {
-    const double below = std::max(kFarBelow, rules_.sigmoid * (score_of(s.order[i]) - best));
+    const double below = std::max(kFarBelow, rules_.sigmoid * (s.exact[s.order[i]] - best));
     s.gain[i] = gain_[begin + s.order[i]];
     s.score[i] = static_cast<float>(below);
-    s.strength[i] = exp_nonpositive(s.score[i]);
-    s.gradient[i] = s.hessian[i] = 0.0f;
   }
+  kernels.strengths(s.score.data(), s.score.size(), s.strength.data());
 }
 
 // Sets `up` and `down` of the documents, and returns the metric.
-double QueryLoss::set_moves(size_t query, Scratch& s) const {
+double QueryLoss::set_moves(size_t query, QueryScratch& s) const {
   const size_t n = s.size();
   double value = 0.0;
   if (rules_.metric == QueryMetric::pairs) {
@@ -168,7 +143,8 @@ double QueryLoss::set_moves(size_t query, Scratch& s) const {
         gain += static_cast<double>(s.gain[end]);
         discount += static_cast<double>(s.up[end]);
       }
-      value += gain * discount / static_cast<double>(end - begin);
+      value +=
+          end - begin == 1 ? gain * discount : gain * discount / static_cast<double>(end - begin);
     }
     s.down = s.up;
   } else {
@@ -187,8 +163,10 @@ double QueryLoss::set_moves(size_t query, Scratch& s) const {
   }
   // Documents with the same score and gain are equal.
   for (size_t begin = 0, end; begin < n; begin = end) {
+    end = begin + 1;
+    if (end == n || !s.equal(begin, end)) continue;
     double up = 0.0, down = 0.0;
-    for (end = begin; end < n && s.tied(begin, end) && s.gain[begin] == s.gain[end]; ++end) {
+    for (end = begin; end < n && s.equal(begin, end); ++end) {
       up += static_cast<double>(s.up[end]);
       down += static_cast<double>(s.down[end]);
     }
@@ -199,33 +177,38 @@ double QueryLoss::set_moves(size_t query, Scratch& s) const {
   return best_[query] > 0.0 ? value / best_[query] : 1.0;
 }
 
-double QueryLoss::rank_query(const Kernels& kernels, size_t query, const double* score, Scratch& s,
-                             double* gradient, double* hessian) const {
+// Adds the derivatives of the pairs of documents.
+PairSums QueryLoss::compare_pairs(const Kernels& kernels, size_t query, float scale,
+                                  float least_gap, QueryScratch& s) const {
+  const size_t n = s.size();
+  uint64_t last = last_rank(n);  // and the documents that are equal to the last one
+  while (last > 0 && last < n && s.equal(last - 1, last)) ++last;
+  const PairRules rules{scale, least_gap, common_gain_[query], static_cast<size_t>(last),
+                        rules_.metric == QueryMetric::pairs};
+  s.list_pivots(rules.common_gain);
+  PairSums sums;
+  const size_t at_once = std::max<size_t>(1, kPairsPerCheck / std::max<size_t>(n, 1));
+  for (size_t begin = 0; begin < s.pivots.size(); begin += at_once) {
+    if (begin > 0) check_interrupt();
+    kernels.compare_pivots(s.pivots.data() + begin, std::min(at_once, s.pivots.size() - begin),
+                           s.documents(), rules, s.gradient.data(), s.hessian.data(), &sums);
+  }
+  return sums;
+}
+
+double QueryLoss::rank_query(const Kernels& kernels, size_t query, const double* score,
+                             QueryScratch& s, double* gradient, double* hessian) const {
   const size_t begin = starts_[query], n = size(query);
-  sort_query(query, score, s);
+  sort_query(kernels, query, score, s);
   const double value = set_moves(query, s);
   const bool pairs_only = rules_.metric == QueryMetric::pairs;
   const bool apart = n > 1 && s.score[0] != s.score[n - 1];
   const double unit = pairs_only ? 1.0 : best_[query];
-  PairSums sums;
-  if (unit > 0.0) {
-    const PairRules pair_rules{static_cast<float>(1.0 / unit),
-                               rules_.normalise && apart && !pairs_only ? kLeastGap : 0.0f,
-                               pairs_only};
-    const RankedDocuments documents = s.documents();
-    uint64_t last = last_rank(n);  // and the documents that are equal to the last one
-    while (last < n && s.tied(last - 1, last) && s.gain[last - 1] == s.gain[last]) ++last;
-    size_t pairs = 0;
-    for (size_t i = 0; i < last && i + 1 < n; ++i) {
-      kernels.compare_document(i, documents, pair_rules, s.gradient.data(), s.hessian.data(),
-                               &sums);
-      pairs += n - i;
-      if (pairs < kPairsPerCheck) continue;
-      check_interrupt();
-      pairs = 0;
-    }
-  }
-  const double total = 2.0 * static_cast<double>(sums.gradient);
+  const PairSums sums =
+      unit > 0.0 ? compare_pairs(kernels, query, static_cast<float>(1.0 / unit),
+                                 rules_.normalise && apart && !pairs_only ? kLeastGap : 0.0f, s)
+                 : PairSums{};
+  const auto total = static_cast<double>(sums.gradient);
   double factor = rules_.sigmoid;
   if (rules_.normalise && total > 0.0) factor *= log2_of(1.0 + total) / total;
   for (size_t i = 0; i < n; ++i) {
@@ -237,10 +220,10 @@ double QueryLoss::rank_query(const Kernels& kernels, size_t query, const double*
   return sums.pairs > 0.0f ? static_cast<double>(sums.loss) / static_cast<double>(sums.pairs) : 0.0;
 }
 
-double QueryLoss::softmax_query(size_t query, const double* score, Scratch& s, double* gradient,
-                                double* hessian) const {
+double QueryLoss::softmax_query(const Kernels& kernels, size_t query, const double* score,
+                                QueryScratch& s, double* gradient, double* hessian) const {
   const size_t begin = starts_[query], n = size(query);
-  sort_query(query, score, s);
+  sort_query(kernels, query, score, s);
   double sum = 0.0, loss = 0.0;
   for (size_t i = 0; i < n; ++i) sum += static_cast<double>(s.strength[i]);
   const double log_sum = sum > 0.0 ? log_from_one(std::max(1.0, sum)) : 0.0;
@@ -259,10 +242,10 @@ double QueryLoss::softmax_query(size_t query, const double* score, Scratch& s, d
 // gradient times a series of the inverse hessian of three terms (Bruch 2021, section 4).
 // Every document draws its u by a hash of its query and of its score and gain, so it needs no
 // state, and a query that is repeated draws the same numbers.
-double QueryLoss::xendcg_query(size_t query, const double* score, Scratch& s, double* gradient,
-                               double* hessian) const {
+double QueryLoss::xendcg_query(const Kernels& kernels, size_t query, const double* score,
+                               QueryScratch& s, double* gradient, double* hessian) const {
   const size_t begin = starts_[query], n = size(query);
-  sort_query(query, score, s);
+  sort_query(kernels, query, score, s);
   double sum = 0.0, drawn = 0.0, whole = 0.0, loss = 0.0;
   const uint64_t key = s.key();
   for (size_t i = 0; i < n; ++i) {
@@ -304,16 +287,13 @@ double QueryLoss::xendcg_query(size_t query, const double* score, Scratch& s, do
 }
 
 // Adds the derivatives of the pairs of neighbours in one order of the scores + logistic noise, so
-// that a document is before another one with the probability of the logistic loss. `down`: the
-// noisy scores. key: of the order; each document has a noise of its own, by its place.
-void QueryLoss::add_neighbours(uint64_t key, Scratch& s) const {
+// that a document is before another one with the probability of the logistic loss. key: of the
+// order; each document has a noise of its own, by its place.
+void QueryLoss::add_neighbours(const Kernels& kernels, uint64_t key, QueryScratch& s) const {
   const size_t n = s.size();
-  for (size_t i = 0; i < n; ++i) s.down[i] = s.score[i] + logistic_noise(mix64(key + i));
-  s.drawn.resize(n);
-  std::iota(s.drawn.begin(), s.drawn.end(), 0u);
-  std::sort(s.drawn.begin(), s.drawn.end(), [&](uint32_t a, uint32_t b) {
-    return s.down[a] != s.down[b] ? s.down[a] > s.down[b] : a < b;
-  });
+  for (size_t i = 0; i < n; ++i)
+    s.exact[i] = static_cast<double>(s.score[i] + logistic_noise(mix64(key + i)));
+  s.order_exact(kernels, &s.drawn);
   double weight = 1.0;
   for (size_t rank = 0; rank + 1 < n; ++rank, weight *= rules_.decay) {
     const bool upper_wins = s.gain[s.drawn[rank]] >= s.gain[s.drawn[rank + 1]];
@@ -329,21 +309,21 @@ void QueryLoss::add_neighbours(uint64_t key, Scratch& s) const {
 }
 
 // YetiRank (Gulin et al. 2011): the mean of some orders; the loss that is reported is 1 - NDCG.
-double QueryLoss::yetirank_query(size_t query, const double* score, Scratch& s, double* gradient,
-                                 double* hessian) const {
+double QueryLoss::yetirank_query(const Kernels& kernels, size_t query, const double* score,
+                                 QueryScratch& s, double* gradient, double* hessian) const {
   const size_t begin = starts_[query], n = size(query);
-  sort_query(query, score, s);
+  sort_query(kernels, query, score, s);
   const double value = set_moves(query, s);
   // Queries have orders of their own, so that the errors of many queries average out.
   const uint64_t key = mix64(s.key() + query);
   for (uint64_t order = 0; order < rules_.orders; ++order) {
     check_interrupt();
-    add_neighbours(mix64(key + order), s);
+    add_neighbours(kernels, mix64(key + order), s);
   }
   const double factor = rules_.sigmoid / static_cast<double>(rules_.orders);
   for (size_t i = 0, end; i < n; i = end) {  // documents with the same score and gain are equal
     double g = 0.0, h = 0.0;
-    for (end = i; end < n && s.tied(i, end) && s.gain[i] == s.gain[end]; ++end) {
+    for (end = i; end < n && s.equal(i, end); ++end) {
       g += static_cast<double>(s.gradient[end]);
       h += static_cast<double>(s.hessian[end]);
     }
@@ -382,21 +362,21 @@ void QueryLoss::evaluate(Workers& workers, const Kernels& kernels, std::span<con
   for (size_t q = 0; q < queries(); ++q)
     if (starts_[q + 1] - starts_[chunks.back()] >= kRowsPerChunk) chunks.push_back(q + 1);
   if (chunks.back() != queries()) chunks.push_back(queries());
-  std::vector<Scratch> scratch(static_cast<size_t>(workers.threads()));
+  std::vector<QueryScratch> scratch(static_cast<size_t>(workers.threads()));
   workers.run(chunks.size() - 1, [&](size_t chunk, int worker) {
-    Scratch& own = scratch[static_cast<size_t>(worker)];
+    QueryScratch& own = scratch[static_cast<size_t>(worker)];
     for (size_t q = chunks[chunk]; q < chunks[chunk + 1]; ++q) {
       check_interrupt();
       double *g = gradient.data(), *h = hessian.data();
       switch (rules_.metric) {
         case QueryMetric::softmax:
-          loss[q] = softmax_query(q, score.data(), own, g, h);
+          loss[q] = softmax_query(kernels, q, score.data(), own, g, h);
           break;
         case QueryMetric::xendcg:
-          loss[q] = xendcg_query(q, score.data(), own, g, h);
+          loss[q] = xendcg_query(kernels, q, score.data(), own, g, h);
           break;
         case QueryMetric::yetirank:
-          loss[q] = yetirank_query(q, score.data(), own, g, h);
+          loss[q] = yetirank_query(kernels, q, score.data(), own, g, h);
           break;
         case QueryMetric::squared:
           loss[q] = squared_query(q, score.data(), g, h);

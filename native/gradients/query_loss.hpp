@@ -16,6 +16,8 @@
 
 namespace stagewise {
 
+struct QueryScratch;
+
 enum class QueryMetric {
   ndcg,      // normalised discounted cumulative gain
   map,       // mean average precision, of documents with a positive gain
@@ -27,12 +29,12 @@ enum class QueryMetric {
 };
 
 struct QueryRules {
-  QueryMetric metric = QueryMetric::ndcg;
-  double sigmoid = 1.0;     // the steepness of the logistic loss
-  uint64_t truncation = 0;  // pairs have a document of rank <= truncation; 0: any rank
-  bool normalise = true;    // by the distance of scores, and by the sum of the gradients
-  uint64_t orders = 10;     // the number of random orders of yetirank
-  double decay = 0.85;      // the factor of the weight of a pair from one rank to the next
+  QueryMetric metric;
+  double sigmoid;       // the steepness of the logistic loss
+  uint64_t truncation;  // pairs have a document of rank <= truncation; 0: any rank
+  bool normalise;       // by the distance of scores, and by the sum of the gradients
+  uint64_t orders;      // the number of random orders of yetirank
+  double decay;         // the factor of the weight of a pair from one rank to the next
 };
 
 class QueryLoss {
@@ -55,20 +57,24 @@ class QueryLoss {
                 std::span<double> loss) const;
 
  private:
-  struct Scratch;
-  double rank_query(const Kernels& kernels, size_t query, const double* score, Scratch& scratch,
-                    double* gradient, double* hessian) const;
-  double softmax_query(size_t query, const double* score, Scratch& scratch, double* gradient,
-                       double* hessian) const;
-  double xendcg_query(size_t query, const double* score, Scratch& scratch, double* gradient,
-                      double* hessian) const;
-  double yetirank_query(size_t query, const double* score, Scratch& scratch, double* gradient,
-                        double* hessian) const;
+  double rank_query(const Kernels& kernels, size_t query, const double* score,
+                    QueryScratch& scratch, double* gradient, double* hessian) const;
+  double softmax_query(const Kernels& kernels, size_t query, const double* score,
+                       QueryScratch& scratch, double* gradient, double* hessian) const;
+  double xendcg_query(const Kernels& kernels, size_t query, const double* score,
+                      QueryScratch& scratch, double* gradient, double* hessian) const;
+  double yetirank_query(const Kernels& kernels, size_t query, const double* score,
+                        QueryScratch& scratch, double* gradient, double* hessian) const;
   double squared_query(size_t query, const double* score, double* gradient, double* hessian) const;
-  void add_neighbours(uint64_t key, Scratch& scratch) const;
-  void sort_query(size_t query, const double* score, Scratch& scratch) const;
-  double set_moves(size_t query, Scratch& scratch) const;
+  void add_neighbours(const Kernels& kernels, uint64_t key, QueryScratch& scratch) const;
+  void sort_query(const Kernels& kernels, size_t query, const double* score,
+                  QueryScratch& scratch) const;
+  double set_moves(size_t query, QueryScratch& scratch) const;
+  PairSums compare_pairs(const Kernels& kernels, size_t query, float scale, float least_gap,
+                         QueryScratch& scratch) const;
+  void sort_gains(std::span<const double> gain);
   void centre_gains(std::span<const double> gain);
+  void describe_query(size_t query);
   uint64_t last_rank(size_t n) const;
   // Whether the loss that is reported is 1 - NDCG.
   bool reports_ndcg() const {
@@ -76,13 +82,14 @@ class QueryLoss {
   }
 
   QueryRules rules_;
-  std::vector<uint32_t> rows_;     // of all queries, one after the other
-  std::vector<uint32_t> starts_;   // of each query in rows_, and the end
-  std::vector<float> gain_;        // in the order of rows_; 0 for the squared error
-  std::vector<double> centred_;    // gain - mean gain of the query, for the squared error
-  std::vector<double> best_;       // of each query: the largest possible DCG, or the sum of gains
-  std::vector<double> discount_;   // of each rank, 1 / log2(2 + rank)
-  std::vector<uint8_t> measured_;  // of each query
+  std::vector<uint32_t> rows_;      // of all queries, one after the other, sorted by their gains
+  std::vector<uint32_t> starts_;    // of each query in rows_, and the end
+  std::vector<float> gain_;         // in the order of rows_; 0 for the squared error
+  std::vector<double> centred_;     // gain - mean gain of the query, for the squared error
+  std::vector<double> best_;        // of each query: the largest possible DCG, or the sum of gains
+  std::vector<double> discount_;    // of each rank, 1 / log2(2 + rank)
+  std::vector<uint8_t> measured_;   // of each query
+  std::vector<float> common_gain_;  // of each query: the most frequent one
 };
 
 }  // namespace stagewise

@@ -95,9 +95,11 @@ class Keys {
         if (weight == nullptr || weight[row] > 0.0)
           KeySteps::add(step, prefix, keys[row], own.data());
     });
-    std::vector<Tally> total(KeySteps::buckets(step));
-    for (const auto& own : tallies)
-      for (size_t b = 0; b < own.size(); ++b) {
+    std::vector<Tally> total = std::move(tallies[0]);
+    total.resize(KeySteps::buckets(step));
+    for (size_t worker = 1; worker < tallies.size(); ++worker)
+      for (size_t b = 0; b < tallies[worker].size(); ++b) {
+        const std::vector<Tally>& own = tallies[worker];
         total[b].count += own[b].count;
         total[b].low += own[b].low;
       }

@@ -140,11 +140,13 @@ MvsRule mvs_rule(double target, TallyOf tally) {
     const auto first_key = [&](size_t b) {
       return (begin << KeySteps::kBits[step] | static_cast<uint32_t>(b)) << KeySteps::kBehind[step];
     };
-    std::vector<double> below = {rest};  // the sum of all importances below each bucket
-    for (size_t b = 0; b < tallies.size(); ++b)
-      below.push_back(below[b] + (tallies[b].count > 0 ? sum_of(first_key(b), tallies[b]) : 0.0));
+    size_t end = tallies.size();  // of the buckets that are not empty
+    while (end > 0 && tallies[end - 1].count == 0) --end;
+    std::vector<double> below(end + 1, rest);  // the sum of all importances below each bucket
+    for (size_t b = 0; b < end; ++b)
+      below[b + 1] = below[b] + (tallies[b].count > 0 ? sum_of(first_key(b), tallies[b]) : 0.0);
     if (!std::isfinite(below.back())) return {0.0};
-    size_t b = tallies.size();
+    size_t b = end;
     for (; b > 0; --b) {
       const auto inside = static_cast<double>(tallies[b - 1].count);
       if (inside == 0.0) continue;

@@ -49,7 +49,9 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
         .multiclass_exponential = multiclass_exponential,
     },
     QueryKernels{
-        .compare_document = compare_document,
+        .order_scores = order_scores,
+        .strengths = strengths,
+        .compare_pivots = compare_pivots,
     },
     PackingKernels{
         .pack = pack,
@@ -68,6 +70,7 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
         .score_bound = score_bound,
         .score_bounds = score_bounds,
         .symmetric_scores = symmetric_scores,
+        .symmetric_bound = symmetric_bound,
         .symmetric_scores_of_listed = symmetric_scores_of_listed,
         .scan_classes = scan_classes,
         .sweep_classes = sweep_classes,

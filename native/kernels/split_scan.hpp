@@ -305,6 +305,66 @@ double score_bound(const int64_t* packed_sums, size_t bins, int64_t total_sum,
   return top < 0.0f ? kNoSplit : static_cast<double>(top) * kAboveScreen;
 }
 
+// Adds the scores of the n cuts of a leaf in float; `unsplit` where a side is too light.
+void add_screened(const Prefixes& p, size_t n, const Side& missing, const Side& all, int32_t least,
+                  float l2, float unsplit, float* out) {
+  for (size_t i = 0; i < n; ++i) {
+    const int32_t gl = p.gradient[i] + missing.gradient, hl = p.hessian[i] + missing.hessian;
+    const int32_t gr = all.gradient - gl, hr = all.hessian - hl;
+    const float s = pair_score(static_cast<float>(gl), static_cast<float>(hl),
+                               static_cast<float>(gr), static_cast<float>(hr), l2);
+    const bool heavy = (hl >= least) & (hr >= least);
+    out[i] += heavy ? s : unsplit;
+  }
+}
+
+// The largest of n scores, n a multiple of kGroup, plus the rest of the first ones.
+double largest_screened(float* score, size_t n, const double* rest, size_t n_rest) {
+  if (rest != nullptr)
+    for (size_t i = 0; i < n_rest; ++i) score[i] += static_cast<float>(rest[i]);
+  FloatGroup best = {};
+  for (size_t i = 0; i < n; i += kGroup) {
+    FloatGroup s;
+    __builtin_memcpy(&s, score + i, sizeof s);
+    best = s > best ? s : best;
+  }
+  float top = best[0];
+  for (size_t j = 1; j < kGroup; ++j) top = best[j] > top ? best[j] : top;
+  return static_cast<double>(top);
+}
+
+// No score is negative, so the error of a sum is that of its terms, and a rounding for each.
+constexpr double kAboveTerm = 0x1p-23;
+
+double symmetric_bound(const LevelInput& in, const ScanRules& rules) {
+  static_assert(kMostBounded <= kScanChunk);
+  const auto least = static_cast<int32_t>(__builtin_ceil(rules.min_hessian));
+  const auto l2 = static_cast<float>(rules.regularisation.l2);
+  alignas(64) float right[kMostBounded], left[kMostBounded];
+  constexpr size_t kWidest = 16;  // lanes of a vector; bins behind the last one are not read
+  const size_t padded = (in.bins + kWidest - 1) / kWidest * kWidest;
+  Prefixes p;
+  for (size_t i = 0; i < padded; ++i) {
+    right[i] = left[i] = 0.0f;
+    p.gradient[i] = p.hessian[i] = 0;
+  }
+  for (size_t leaf = 0; leaf < in.leaves; ++leaf) {
+    const int64_t* const sums = in.packed_sums[leaf] + in.place;
+    const Side all = side_of(in.total_sums[leaf]);
+    const auto unsplit = static_cast<float>(in.unsplit[leaf]);
+    prefix(sums, in.bins, 0, &p);
+    add_screened(p, padded, Side{}, all, least, l2, unsplit, right);
+    if (in.has_missing)
+      add_screened(p, padded, side_of(sums[in.bins]), all, least, l2, unsplit, left);
+  }
+  double top = largest_screened(right, padded, in.rest[0], in.bins);
+  if (in.has_missing) {
+    const double other = largest_screened(left, padded, in.rest[1], in.bins);
+    top = other > top ? other : top;
+  }
+  return top * (kAboveScreen + kAboveTerm * static_cast<double>(in.leaves));
+}
+
 void score_bounds(const int64_t* packed_sums, size_t n, int64_t total_sum, const ScanRules& rules,
                   double* out) {
   const Side all = side_of(total_sum);

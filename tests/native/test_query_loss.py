@@ -18,8 +18,13 @@ METRICS = ("ndcg", "map", "pairs")
 ALL = (*METRICS, "softmax", "xendcg", "yetirank", "squared")
 
 
+def query_loss(gain, query, metric, **rules):
+    usual = {"sigmoid": 1.0, "truncation": 0, "normalise": True, "orders": 10, "decay": 0.99}
+    return QueryLoss(gain, query, metric, **(usual | rules))
+
+
 def evaluate(gain, query, score, metric, workers=None, **rules):
-    loss = QueryLoss(gain, query, metric, **rules)
+    loss = query_loss(gain, query, metric, **rules)
     gradient, hessian = np.full((2, len(gain)), np.nan)
     losses = np.full(loss.n_queries, np.nan)
     loss.evaluate(workers or Workers(1), score, gradient, hessian, losses)
@@ -54,6 +59,39 @@ def test_pairwise_losses_equal_loops_over_pairs(seed, metric, truncation, sigmoi
         if metric == "ndcg":
             expected = 1 - reference.ndcg_of_ties(gain[rows], score[rows], truncation)
             assert losses[q] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("truncation", [0, 5])
+@pytest.mark.parametrize("n", [17, 129, 200])
+@pytest.mark.parametrize("rare", [0.0, 1.0, 3.0])
+def test_pairs_of_rare_gains_equal_loops_over_pairs(metric, truncation, n, rare):
+    rng = np.random.default_rng(n)
+    gain = np.where(rng.random(n) < 0.06, rare, 1.0 if rare == 0.0 else 0.0)
+    gain[3] = 2.0
+    score = rng.normal(size=n)
+    found = evaluate(gain, np.zeros(n, np.int32), score, metric, truncation=truncation)
+    own, curve, loss = reference.pairwise(gain, score, metric, truncation=truncation)
+    np.testing.assert_allclose(found[0], own, rtol=2e-4, atol=2e-6)
+    np.testing.assert_allclose(found[1], curve, rtol=2e-4, atol=2e-6)
+    if metric == "pairs":
+        assert found[2][0] == pytest.approx(loss, rel=1e-4)
+
+
+def test_pairs_depend_on_differences_of_gains_only():
+    gain, query, score = queries(12)
+    plain = evaluate(gain, query, score, "pairs")
+    for a, b in zip(plain, evaluate(gain - 20.0, query, score, "pairs"), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("n", [127, 128, 129, 400])
+def test_long_queries_are_ordered_as_short_ones(n):
+    rng = np.random.default_rng(n)
+    gain, score = rng.integers(0, 3, n).astype(float), rng.integers(0, 40, n).astype(float)
+    _, _, losses = evaluate(gain, np.zeros(n, np.int32), score, "map")
+    order = reference.pessimistic_order(gain, score)
+    assert 1 - losses[0] == pytest.approx(reference.average_precision(gain, order), abs=1e-6)
 
 
 @settings(max_examples=20, deadline=None)
@@ -234,8 +272,8 @@ def test_yetirank_is_the_mean_of_random_orders(decay, ties):
 def test_a_wrong_argument_is_an_error():
     gain, query = np.zeros(2), np.zeros(2, np.int32)
     with pytest.raises(ValueError, match="no such metric"):
-        QueryLoss(gain, query, "auc")
+        query_loss(gain, query, "auc")
     with pytest.raises(ValueError, match="codes of queries"):
-        QueryLoss(gain, query - 1, "ndcg")
+        query_loss(gain, query - 1, "ndcg")
     with pytest.raises(ValueError, match="one query per row"):
-        QueryLoss(gain, query[:1], "ndcg")
+        query_loss(gain, query[:1], "ndcg")

@@ -40,12 +40,15 @@ void Histograms::use_features(const std::vector<uint32_t>& features) {
     offset_.push_back(static_cast<uint32_t>(total));
   }
   apart_at_.assign(bins_.features(), 0);
-  for (const uint32_t g : used_)
+  apart_.assign(1, total);
+  for (const uint32_t g : used_) {
     for (const Digit& digit : groups_.all()[g].digits)
       for (const uint32_t f : digit.features) {
         apart_at_[f] = total;
         total += bins_.span(f);
       }
+    apart_.push_back(total);
+  }
   members_.assign(used_.size(), {});
   position_at_.clear();
   if (bins_.sparse()) total = place_blocks(total);
@@ -218,9 +221,11 @@ void Histograms::merge(int slot, size_t group, const Parts& parts) {
 
 void Histograms::subtract(int parent, int child, size_t group) {
   for (size_t plane = 0; plane < planes_.n; ++plane) {
-    const size_t begin = plane * planes_.n_sums + offset_[group] * lanes_;
-    kernels_.subtract(at(parent) + begin, at(child) + begin,
-                      (offset_[group + 1] - offset_[group]) * lanes_);
+    const bool shared = apart_[group] != apart_[group + 1];
+    const size_t first = shared ? apart_[group] : offset_[group];
+    const size_t last = shared ? apart_[group + 1] : offset_[group + 1];
+    const size_t begin = plane * planes_.n_sums + first * lanes_;
+    kernels_.subtract(at(parent) + begin, at(child) + begin, (last - first) * lanes_);
   }
 }
 
@@ -315,15 +320,19 @@ void Histograms::remove_rows(int slot, const RowIndex& rows, const PackedRows& p
         at(slot) +
         (plane == nullptr ? 0 : static_cast<size_t>(plane[rows.listed[i]]) * planes_.n_sums);
     const size_t row = rows.listed[i] * bins_.row_stride();
+    const auto remove = [&](size_t bin) {
+      if (lanes_ == 1) {
+        hist[bin] -= packed.slots[rows.listed[i]].packed;
+        return;
+      }
+      kernels_.subtract(hist + bin * lanes_, packed.vectors + rows.listed[i] * lanes_, lanes_);
+    };
     for (size_t j = 0; j < used_.size(); ++j) {
       const size_t code =
           bins_.wide() ? bins_.by_row16()[row + used_[j]] : bins_.by_row8()[row + used_[j]];
-      if (lanes_ == 1) {
-        hist[offset_[j] + code] -= packed.slots[rows.listed[i]].packed;
-        continue;
-      }
-      kernels_.subtract(hist + (offset_[j] + code) * lanes_,
-                        packed.vectors + rows.listed[i] * lanes_, lanes_);
+      if (apart_[j] == apart_[j + 1]) remove(offset_[j] + code);
+      for (const Digit& digit : groups_.all()[used_[j]].digits)
+        for (const uint32_t f : digit.features) remove(apart_at_[f] + groups_.decode(f)[code]);
     }
   }
 }

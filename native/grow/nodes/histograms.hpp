@@ -55,6 +55,10 @@ class Histograms {
     return at(slot) + position_at_[position] * lanes_;
   }
 
+  // The sums of a slot, and the place of a feature in them.
+  const int64_t* sums(int slot) const { return at(slot); }
+  size_t place(size_t position) const { return position_at_[position] * lanes_; }
+
   // Computes the sums of some rows for the groups [first, last).
   void build(int slot, size_t first, size_t last, const RowIndex& rows, const PackedRows& packed);
   // The same for all groups, by a team. Every thread has its own sums, which must then be merged,
@@ -69,8 +73,11 @@ class Histograms {
   int64_t* joint(int slot) const { return at(slot); }
   void add(int64_t* sums, const RowIndex& rows, const PackedRows& packed) const;
 
-  void subtract(int parent, int child, size_t group);
+  // Computes the sums of the features that share the group.
   void finish(int slot, size_t group);
+  // After finish(): the sums of the parent become those of the other child. Sums of a shared group
+  // are those of its features from then on.
+  void subtract(int parent, int child, size_t group);
 
   // The same for a sparse table: first the sum of all rows, then block by block.
   bool sparse() const { return bins_.sparse(); }
@@ -115,6 +122,7 @@ class Histograms {
   std::vector<uint32_t> used_;                  // the groups of these features
   std::vector<std::vector<uint32_t>> members_;  // per used group
   std::vector<size_t> apart_at_;                // per feature of the table: its place, if it shares
+  std::vector<size_t> apart_;  // per used group, and behind: of those that share it
   std::vector<std::vector<uint32_t>> block_members_;
   size_t block_at_ = 0;    // where the sums of the blocks begin in a slot
   size_t block_sums_ = 0;  // their number; the sum of all rows follows them

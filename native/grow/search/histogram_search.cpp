@@ -172,10 +172,9 @@ void HistogramSearch<F>::compute_group(const Job& job, size_t group,
                                        const Histograms::Parts& parts) {
   if (job.built != nullptr) {
     histograms_.merge(job.built->hist, group, parts);
-    if (job.sibling != nullptr) histograms_.subtract(job.sibling->hist, job.built->hist, group);
     histograms_.finish(job.built->hist, group);
+    if (job.sibling != nullptr) histograms_.subtract(job.sibling->hist, job.built->hist, group);
   }
-  if (job.sibling != nullptr) histograms_.finish(job.sibling->hist, group);
 }
 
 // Of a sparse table: every block goes through all steps while its sums are in the cache.

@@ -88,7 +88,9 @@ concept ScoresCuts = ScansHistograms<F> &&
                        finder.add_scores(node, sums, 0.0, scratch, scores, scores);
                        { finder.exceeds_min_gain(0.0) } -> std::same_as<bool>;
                        { finder.heavier_left(leaf, packed_sums) } -> std::same_as<bool>;
-                       { finder.complete(node, packed_sums, scratch, split) } -> std::same_as<bool>;
+                       {
+                         finder.complete(node, packed_sums, packed_sums, scratch, split)
+                       } -> std::same_as<bool>;
                      };
 
 // The same without sums of all bins, in a leaf with few rows.
@@ -96,6 +98,14 @@ template <class F>
 concept ScoresRows = ScoresCuts<F> && requires(const F& finder, const typename F::Scan& node,
                                                typename F::Scratch* scratch, double* scores) {
   { finder.add_scores_of_rows(node, 0, 0.0, scratch, scores, scores) } -> std::same_as<bool>;
+};
+
+// Upper bounds of the scores of all cuts of a feature; every leaf is scanned.
+template <class F>
+concept BoundsCuts = ScoresRows<F> && requires(const F& finder, const typename F::Scan& node,
+                                               const LevelInput& level, const ScanRules& rules) {
+  { finder.bounded(node) } -> std::same_as<bool>;
+  { finder.bound_scores(level, rules) } -> std::same_as<double>;
 };
 
 // Scores that do not depend on the number of rows, which must be counted for the best feature.

@@ -59,8 +59,9 @@ std::vector<uint32_t> SymmetricSearch<F>::order_of(const Level& level, size_t po
 
 template <ScoresCuts F>
 typename SymmetricSearch<F>::CommonCut SymmetricSearch<F>::best_cut(const Level& level,
-                                                                    size_t position, bool counted,
-                                                                    Scratch* scratch) const {
+                                                                    size_t position,
+                                                                    Scratch* scratch,
+                                                                    Level* counted) const {
   const uint32_t feature = feature_at(position);
   const std::vector<uint32_t> order = order_of(level, position, scratch);
   const bool categorical = bins_.coding(feature).categorical();
@@ -69,17 +70,18 @@ typename SymmetricSearch<F>::CommonCut SymmetricSearch<F>::best_cut(const Level&
   std::vector<double> right(cuts, 0.0), left(bins_.has_missing(feature) ? cuts : 0, 0.0);
   double* const to_left_scores = left.empty() ? nullptr : left.data();
   std::vector<int64_t> ordered(categorical ? cuts * lanes : 0);
-  std::vector<int64_t> ordered_counts(categorical && counted ? cuts : 0);
+  std::vector<int64_t> ordered_counts(categorical && counted != nullptr ? cuts : 0);
   bool any_missing = false;
   check_interrupt();
-  for (const LevelLeaf& leaf : level) {
+  for (size_t i = 0; i < level.size(); ++i) {
+    const LevelLeaf& leaf = level[i];
     if (!this->finder_.needs_scan(*leaf.node.leaf)) {
       for (double& score : right) score += leaf.unsplit;
       for (double& score : left) score += leaf.unsplit;
       continue;
     }
     if constexpr (ScoresRows<F>)
-      if (!categorical && !counted && leaf.node.leaf->hist < 0) {
+      if (!categorical && counted == nullptr && leaf.node.leaf->hist < 0) {
         any_missing = this->finder_.add_scores_of_rows(leaf.node, position, leaf.unsplit, scratch,
                                                        right.data(), to_left_scores) ||
                       any_missing;
@@ -97,8 +99,9 @@ typename SymmetricSearch<F>::CommonCut SymmetricSearch<F>::best_cut(const Level&
       sums.packed_sums = ordered.data();
     }
     if constexpr (CountsRows<F>)
-      if (counted) {
+      if (counted != nullptr) {
         sums.counts = this->finder_.counts_of(leaf.node, position, scratch);
+        (*counted)[i].counts.assign(sums.counts, sums.counts + bins_.value_bins(feature) + 1);
         sums.missing_count = sums.counts[bins_.value_bins(feature)];
         if (categorical) {
           for (size_t k = 0; k < cuts; ++k) ordered_counts[k] = sums.counts[order[k]];
@@ -112,31 +115,98 @@ typename SymmetricSearch<F>::CommonCut SymmetricSearch<F>::best_cut(const Level&
     if (to_left && !any_missing) break;
     const std::vector<double>& scores = to_left ? left : right;
     for (size_t k = 0; k < cuts; ++k)
-      if (scores[k] > best.score) best = {scores[k], position, k, to_left, counted};
+      if (scores[k] > best.score) best = {scores[k], position, k, to_left, counted != nullptr};
   }
   best.score -= penalty(position);
   return best;
 }
 
+// Empty: there are no bounds.
 template <ScoresCuts F>
-typename SymmetricSearch<F>::CommonCut SymmetricSearch<F>::best_cut(Workers& team,
-                                                                    const Level& level) {
+typename SymmetricSearch<F>::BoundedLevel SymmetricSearch<F>::bounded_level(
+    const Level& level) const {
+  BoundedLevel bounded;
+  if constexpr (BoundsCuts<F>) {
+    for (const LevelLeaf& leaf : level)
+      if (!this->finder_.bounded(leaf.node)) return {};
+    for (const LevelLeaf& leaf : level) {
+      if (leaf.node.leaf->hist < 0) {
+        bounded.few.push_back(&leaf);
+        continue;
+      }
+      bounded.packed_sums.push_back(this->histograms_.sums(leaf.node.leaf->hist));
+      bounded.total_sums.push_back(leaf.node.leaf->packed_sum);
+      bounded.unsplit.push_back(leaf.unsplit);
+    }
+  }
+  return bounded;
+}
+
+// An upper bound of the score of the best cut of a feature; the score itself where that is faster.
+template <ScoresCuts F>
+typename SymmetricSearch<F>::CommonCut SymmetricSearch<F>::bound(const BoundedLevel& bounded,
+                                                                 const Level& level,
+                                                                 size_t position,
+                                                                 Scratch* scratch) const {
+  if constexpr (BoundsCuts<F>) {
+    const uint32_t feature = feature_at(position);
+    const size_t cuts = bins_.value_bins(feature);
+    if (!bounded.packed_sums.empty() && cuts <= kMostBounded &&
+        !bins_.coding(feature).categorical()) {
+      LevelInput in;
+      in.packed_sums = bounded.packed_sums.data();
+      in.place = this->histograms_.place(position);
+      in.bins = cuts;
+      in.has_missing = bins_.has_missing(feature);
+      in.leaves = bounded.packed_sums.size();
+      in.total_sums = bounded.total_sums.data();
+      in.unsplit = bounded.unsplit.data();
+      double rest[2][kMostBounded];
+      if (!bounded.few.empty())
+        for (int side = 0; side < 2; ++side) {
+          std::fill_n(rest[side], cuts, 0.0);
+          in.rest[side] = rest[side];
+        }
+      for (const LevelLeaf* leaf : bounded.few)
+        this->finder_.add_scores_of_rows(leaf->node, position, leaf->unsplit, scratch, rest[0],
+                                         in.has_missing ? rest[1] : nullptr);
+      CommonCut cut;
+      cut.score = this->finder_.bound_scores(in, level[0].node.rules) - penalty(position);
+      cut.position = position;
+      cut.is_bound = true;
+      return cut;
+    }
+  }
+  return best_cut(level, position, scratch);
+}
+
+// The features are compared by bounds first, and rows are counted for one feature after the other,
+// until the score of the best one is exact.
+template <ScoresCuts F>
+typename SymmetricSearch<F>::CommonCut SymmetricSearch<F>::best_cut(Workers& team, Level* level) {
   const size_t n = this->sampler_.features().size();
   std::vector<CommonCut> cuts(n);
+  const BoundedLevel bounded = bounded_level(*level);
   team.run(n, [&](size_t position, int member) {
-    if (!level[0].node.allows(position)) return;
+    if (!(*level)[0].node.allows(position)) return;
     cuts[position] =
-        best_cut(level, position, false, &this->workspace_in(team, 0, member)->scratch);
+        bound(bounded, *level, position, &this->workspace_in(team, 0, member)->scratch);
   });
   bool counts_needed = false;
   if constexpr (CountsRows<F>) counts_needed = this->finder_.counts_needed();
+  Scratch* const scratch = &this->workspaces_[0].scratch;
   while (true) {
     CommonCut best;
     for (const CommonCut& cut : cuts)
       if (cut.score > best.score) best = cut;
-    if (!counts_needed || best.exact || !(best.score > kNoSplit)) return best;
-    // Rows are counted for one feature after the other, until the best one was counted.
-    cuts[best.position] = best_cut(level, best.position, true, &this->workspaces_[0].scratch);
+    if (!(best.score > kNoSplit)) return best;
+    if (best.is_bound) {
+      cuts[best.position] = best_cut(*level, best.position, scratch);
+      continue;
+    }
+    if (!counts_needed || best.exact) return best;
+    counted_ = best.position;
+    cuts[best.position] = best_cut(*level, best.position, scratch, level);
   }
 }
 
@@ -160,8 +230,9 @@ Split SymmetricSearch<F>::split_at(const CommonCut& best,
 // The common split in one leaf: values that the leaf does not have go to the heavier side. Not
 // found if a side has too few rows.
 template <ScoresCuts F>
-Split SymmetricSearch<F>::split_leaf(const Scan& node, const CommonCut& best, Split split,
+Split SymmetricSearch<F>::split_leaf(const LevelLeaf& leaf, const CommonCut& best, Split split,
                                      Scratch* scratch) const {
+  const Scan& node = leaf.node;
   const size_t lanes = this->histograms_.lanes();
   const int64_t* const packed_sums = this->finder_.feature_sums(node, best.position, scratch);
   std::vector<int64_t> left(lanes, 0);
@@ -182,22 +253,26 @@ Split SymmetricSearch<F>::split_leaf(const Scan& node, const CommonCut& best, Sp
     if (std::all_of(sums, sums + lanes, [](int64_t sum) { return sum == 0; }))
       split.right_bins[b] = heavier_left ? 0 : 1;
   }
-  this->finder_.complete(node, left.data(), scratch, &split);
+  const bool counted = best.exact && best.position == counted_ && !leaf.counts.empty();
+  this->finder_.complete(node, left.data(), counted ? leaf.counts.data() : nullptr, scratch,
+                         &split);
   return split;
 }
 
 template <ScoresCuts F>
 bool SymmetricSearch<F>::split_level(Workers& team, const std::vector<Leaf*>& leaves) {
-  Level level(leaves.size());
+  Level& level = level_;
+  level.resize(leaves.size());
   double unsplit = 0.0;
   for (size_t i = 0; i < leaves.size(); ++i) {
+    level[i].counts.clear();
     this->begin(*leaves[i], &level[i].node);
     level[i].unsplit = this->finder_.unsplit_score(*leaves[i]);
     unsplit += level[i].unsplit;
   }
   // A leaf that was not split at some depth has other features on its path.
   for (const Leaf* leaf : leaves) this->sampler_.exclude(*leaf, &level[0].node.allowed);
-  const CommonCut best = best_cut(team, level);
+  const CommonCut best = best_cut(team, &level_);
   const double gain = best.score - unsplit;
   if (!(gain > kRelativeGain * std::abs(best.score)) || !this->finder_.exceeds_min_gain(gain))
     return false;
@@ -206,7 +281,7 @@ bool SymmetricSearch<F>::split_level(Workers& team, const std::vector<Leaf*>& le
   const Split common = split_at(best, order_of(level, best.position, scratch));
   bool any = false;
   for (size_t i = 0; i < leaves.size(); ++i) {
-    leaves[i]->split = split_leaf(level[i].node, best, common, scratch);
+    leaves[i]->split = split_leaf(level[i], best, common, scratch);
     any = any || leaves[i]->split.found();
   }
   return any;

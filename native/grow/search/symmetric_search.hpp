@@ -41,7 +41,8 @@ class SymmetricSearch final : public HistogramSearch<F>, public DepthSearch {
 
   struct LevelLeaf {
     Scan node;
-    double unsplit;  // its score without a split
+    double unsplit = 0.0;         // its score without a split
+    std::vector<int64_t> counts;  // of the bins of the feature that was counted last
   };
   using Level = std::vector<LevelLeaf>;
   struct CommonCut {
@@ -49,7 +50,15 @@ class SymmetricSearch final : public HistogramSearch<F>, public DepthSearch {
     size_t position = 0;      // of the feature
     size_t cut = 0;
     bool missing_left = false;
-    bool exact = false;  // rows were counted, or need not be
+    bool exact = false;     // rows were counted
+    bool is_bound = false;  // the score is only an upper bound
+  };
+  // The leaves of a depth as their bounds need them: those with histograms, and the others.
+  struct BoundedLevel {
+    std::vector<const int64_t*> packed_sums;
+    std::vector<int64_t> total_sums;
+    std::vector<double> unsplit;
+    std::vector<const LevelLeaf*> few;
   };
 
   uint32_t feature_at(size_t position) const { return this->sampler_.features()[position]; }
@@ -57,12 +66,19 @@ class SymmetricSearch final : public HistogramSearch<F>, public DepthSearch {
   // The sums of the missing values, or null if there are none. packed_sums: of all bins.
   const int64_t* missing_sums(size_t position, const int64_t* packed_sums) const;
   std::vector<uint32_t> order_of(const Level& level, size_t position, Scratch* scratch) const;
-  CommonCut best_cut(const Level& level, size_t position, bool counted, Scratch* scratch) const;
-  CommonCut best_cut(Workers& team, const Level& level);
+  CommonCut best_cut(const Level& level, size_t position, Scratch* scratch,
+                     Level* counted = nullptr) const;
+  BoundedLevel bounded_level(const Level& level) const;
+  CommonCut bound(const BoundedLevel& level, const Level& leaves, size_t position,
+                  Scratch* scratch) const;
+  CommonCut best_cut(Workers& team, Level* level);
   Split split_at(const CommonCut& best, const std::vector<uint32_t>& order) const;
-  Split split_leaf(const Scan& node, const CommonCut& best, Split split, Scratch* scratch) const;
+  Split split_leaf(const LevelLeaf& leaf, const CommonCut& best, Split split,
+                   Scratch* scratch) const;
 
   const Bins& bins_;
+  Level level_;         // of the current depth
+  size_t counted_ = 0;  // the position of the feature that was counted last
 };
 
 }  // namespace stagewise

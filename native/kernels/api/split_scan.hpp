@@ -124,6 +124,21 @@ struct VectorRules {
   int64_t least_count = 0;
 };
 
+// A feature in the leaves of a depth of a symmetric tree.
+struct LevelInput {
+  const int64_t* const* packed_sums = nullptr;  // of each leaf
+  size_t place = 0;                             // of the feature in them: its bins
+  size_t bins = 0;                              // at most kMostBounded
+  bool has_missing = false;                     // the bin behind the last one has missing values
+  size_t leaves = 0;
+  const int64_t* total_sums = nullptr;  // of each leaf
+  const double* unsplit = nullptr;      // likewise: its score without a split
+  // The scores of other leaves, which are added: per bin, missing values on the right and on the
+  // left; null: there are none.
+  const double* rest[2] = {nullptr, nullptr};
+};
+constexpr size_t kMostBounded = 256;
+
 struct SplitScanKernels {
   ScanResult (*scan)(const ScanInput& input, const ScanRules& rules);
   // A number that the score of no cut exceeds, at a fraction of the work; without missing values,
@@ -138,8 +153,11 @@ struct SplitScanKernels {
   // tried. left: null if it is not needed.
   void (*symmetric_scores)(const ScanInput& input, const ScanRules& rules, double unsplit,
                            double* right, double* left);
-  // The same for n bins, of which only some have rows: those of the input, which are listed in
-  // increasing order (kMostListed of them at most). All positions are tried.
+  // A number that the sum of the scores of no cut in all leaves exceeds. The rules are those of
+  // every leaf, with no penalties but l2, and without directions.
+  double (*symmetric_bound)(const LevelInput& level, const ScanRules& rules);
+  // As symmetric_scores for n bins, of which only some have rows: those of the input, which are
+  // listed in increasing order (kMostListed of them at most). All positions are tried.
   void (*symmetric_scores_of_listed)(const ScanInput& input, const uint32_t* listed, size_t n,
                                      const ScanRules& rules, double unsplit, double* right,
                                      double* left);

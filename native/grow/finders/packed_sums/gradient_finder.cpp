@@ -325,27 +325,6 @@ Split GradientFinder::choose_split(Scan* node, Scratch* scratch) const {
   });
 }
 
-template <class Visit>
-void GradientFinder::for_each_code(const Scan& node, uint32_t feature, Visit&& visit) const {
-  const FeatureGroups& groups = bins_.groups();
-  const size_t stride = bins_.row_stride(), place = groups.of(feature);
-  const auto go = [&](const auto* codes, auto own_code) {
-    for (size_t i = 0; i < node.rows.n; ++i) {
-      const uint32_t row = node.rows[i];
-      visit(own_code(codes[row * stride + place]), row);
-    }
-  };
-  const auto same = [](auto code) { return size_t{code}; };
-  if (bins_.wide()) {
-    go(bins_.by_row16(), same);
-  } else if (groups.alone(feature)) {
-    go(bins_.by_row8(), same);
-  } else {
-    const uint8_t* const decode = groups.decode(feature);
-    go(bins_.by_row8(), [=](uint8_t code) { return size_t{decode[code]}; });
-  }
-}
-
 const int64_t* GradientFinder::feature_sums(const Scan& node, size_t position,
                                             Scratch* scratch) const {
   if (node.leaf->hist >= 0) return histograms_.feature(node.leaf->hist, position);
@@ -394,8 +373,8 @@ void GradientFinder::add_scores(const Scan& node, const CutSums& sums, double un
   kernels_.symmetric_scores(in, node.rules, unsplit, right, left);
 }
 
-bool GradientFinder::complete(const Scan& node, const int64_t* left_sum, Scratch* scratch,
-                              Split* split) const {
+bool GradientFinder::complete(const Scan& node, const int64_t* left_sum, const int64_t* counts,
+                              Scratch* scratch, Split* split) const {
   const Leaf& leaf = *node.leaf;
   const int64_t left = split->left_sum = *left_sum, right = leaf.packed_sum - left;
   const auto hl = static_cast<double>(packed_hessian(left));
@@ -403,9 +382,12 @@ bool GradientFinder::complete(const Scan& node, const int64_t* left_sum, Scratch
   bool fits = splittable(leaf) && hl >= node.rules.min_hessian && hr >= node.rules.min_hessian;
   if (fits && !min_count_proven(leaf, left)) {
     const size_t bins = bins_.value_bins(split->feature);
-    count_bins(node, split->feature, scratch);
-    int64_t count = split->missing_left ? scratch->counts[bins] : 0;
-    for (size_t b = 0; b < bins; ++b) count += split->goes_left(b) ? scratch->counts[b] : 0;
+    if (counts == nullptr) {
+      count_bins(node, split->feature, scratch);
+      counts = scratch->counts.data();
+    }
+    int64_t count = split->missing_left ? counts[bins] : 0;
+    for (size_t b = 0; b < bins; ++b) count += split->goes_left(b) ? counts[b] : 0;
     fits = count >= min_count_ && leaf.count - count >= min_count_;
   }
   if (!fits) {

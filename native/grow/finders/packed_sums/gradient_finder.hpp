@@ -77,12 +77,19 @@ class GradientFinder final : public PackedGradientFinder {
   // values.
   bool add_scores_of_rows(const Scan& node, size_t position, double unsplit, Scratch* scratch,
                           double* right, double* left) const;
+  // Whether an upper bound of scores is available, which takes less time, and that bound of a
+  // feature in the leaves of a depth.
+  bool bounded(const Scan& node) const;
+  double bound_scores(const LevelInput& level, const ScanRules& rules) const {
+    return kernels_.symmetric_bound(level, rules);
+  }
   bool exceeds_min_gain(double packed_gain) const {
     return real_gain(packed_gain) > rules_.min_gain;
   }
   // Sets the gain of a split and the sum of its left side. Returns false, and clears the split, if
-  // a side has too few rows.
-  bool complete(const Scan& node, const int64_t* left_sum, Scratch* scratch, Split* split) const;
+  // a side has too few rows. counts: as counts_of(), or null.
+  bool complete(const Scan& node, const int64_t* left_sum, const int64_t* counts, Scratch* scratch,
+                Split* split) const;
 
   // The value of a leaf with these sums; parent: null for the root.
   double value(int64_t packed_sum, const Leaf* parent) const;
@@ -104,16 +111,12 @@ class GradientFinder final : public PackedGradientFinder {
   Candidate scan_categories(const Scan& node, const BinSums& sums) const;
   Candidate scan_one_vs_rest(const Scan& node, const BinSums& sums,
                              const std::vector<uint32_t>& bins) const;
-  bool bounded(const Scan& node) const;
   size_t bound_pairs(Scan* node, const std::vector<uint32_t>& positions, size_t first) const;
   BinSums collect_cells(const Scan& node, uint32_t feature, size_t first, Scratch* scratch) const;
   bool is_uniform(const Scan& node) const override;
   double rounding() const override { return 0.0; }
   template <bool kCounts, class Code>
   void scan_few_rows_of(const Code* codes, Scan* node, Scratch* scratch) const;
-  // visit(code, row) for the rows of a node.
-  template <class Visit>
-  void for_each_code(const Scan& node, uint32_t feature, Visit&& visit) const;
   template <bool kCounts>
   size_t list_touched(uint32_t bins, Scratch* scratch) const;
   template <bool kCounts, class Code, class Decode>

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/random.hpp"
 #include "grow/finders/blocked_argmax.hpp"
@@ -17,6 +18,7 @@ PackedGradientFinder::Scratch::Scratch(const Bins& bins) : FinderScratch(bins) {
   for (size_t f = 0; f < bins.features(); ++f)
     most = std::max<size_t>(most, bins.value_bins(f) + 1);
   counts.resize(most);
+  more_counts.resize(most);
 }
 
 PackedGradientFinder::PackedGradientFinder(const Bins& bins, const Kernels& kernels,
@@ -124,10 +126,27 @@ void PackedGradientFinder::count_bins(const Scan& node, uint32_t feature, Scratc
   std::fill(counts.begin(), counts.begin() + bins_.value_bins(feature) + 1, 0);
   if (counter_ != nullptr) return counter_->count(*node.leaf, feature, counts.data());
   if (bins_.sparse()) return count_cells(node, feature, scratch);
-  for (size_t i = 0; i < node.rows.n; ++i) {
-    const uint32_t row = node.rows[i];
-    counts[bins_.code(row, feature)] += weights_[row];
+  if (bins_.ranked()) {
+    for (size_t i = 0; i < node.rows.n; ++i)
+      counts[bins_.code(node.rows[i], feature)] += weights_[node.rows[i]];
+    return;
   }
+  // Every second row has counts of its own, so that rows of a frequent bin do not wait for the one
+  // before.
+  int64_t *own = counts.data(), *other = scratch->more_counts.data();
+  const auto add_rows = [&](auto count_of) {
+    for_each_code(node, feature, [&](size_t code, uint32_t row) {
+      own[code] += count_of(row);
+      std::swap(own, other);
+    });
+  };
+  if (weights_.all_one()) {
+    add_rows([](uint32_t) { return int64_t{1}; });
+  } else {
+    add_rows([&](uint32_t row) { return weights_[row]; });
+  }
+  for (size_t b = 0; b <= bins_.value_bins(feature); ++b)
+    counts[b] += std::exchange(scratch->more_counts[b], 0);
 }
 
 double PackedGradientFinder::penalty(uint32_t feature) const {

@@ -52,7 +52,8 @@ class PackedGradientFinder : public Finder {
   using Scan = PackedScan;
   struct Scratch : FinderScratch {
     explicit Scratch(const Bins& bins);
-    std::vector<int64_t> counts;  // sums of weights per bin
+    std::vector<int64_t> counts;       // sums of weights per bin
+    std::vector<int64_t> more_counts;  // those of every second row, 0 between calls
   };
 
   PackedGradientFinder(const Bins& bins, const Kernels& kernels, const TreeRules& rules,
@@ -113,6 +114,27 @@ class PackedGradientFinder : public Finder {
   // Whether all rows have the same target; false also if this was checked before the scan.
   virtual bool is_uniform(const Scan& node) const = 0;
 
+  // visit(code, row) for the rows of a node; not of sparse or ranked tables.
+  template <class Visit>
+  void for_each_code(const Scan& node, uint32_t feature, Visit&& visit) const {
+    const FeatureGroups& groups = bins_.groups();
+    const size_t stride = bins_.row_stride(), place = groups.of(feature);
+    const auto go = [&](const auto* codes, auto own_code) {
+      for (size_t i = 0; i < node.rows.n; ++i) {
+        const uint32_t row = node.rows[i];
+        visit(own_code(codes[row * stride + place]), row);
+      }
+    };
+    const auto same = [](auto code) { return size_t{code}; };
+    if (bins_.wide()) {
+      go(bins_.by_row16(), same);
+    } else if (groups.alone(feature)) {
+      go(bins_.by_row8(), same);
+    } else {
+      const uint8_t* const decode = groups.decode(feature);
+      go(bins_.by_row8(), [=](uint8_t code) { return size_t{decode[code]}; });
+    }
+  }
   void count_bins(const Scan& node, uint32_t feature, Scratch* scratch) const;
   bool min_count_proven(const Leaf& leaf, int64_t left_sum) const;
   double necessary_hessian(const Leaf& leaf) const;

@@ -330,8 +330,8 @@ void VectorFinder::add_scores(const Scan& node, const CutSums& sums, double unsp
 }
 
 // The cut is scored as a feature with one bin.
-bool VectorFinder::complete(const Scan& node, const int64_t* left_sums, Scratch* scratch,
-                            Split* split) const {
+bool VectorFinder::complete(const Scan& node, const int64_t* left_sums, const int64_t*,
+                            Scratch* scratch, Split* split) const {
   const Leaf& leaf = *node.leaf;
   ScanResult result;
   if (splittable(leaf))

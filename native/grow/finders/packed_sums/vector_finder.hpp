@@ -85,7 +85,8 @@ class VectorFinder final : public Finder {
   bool heavier_left(const Leaf& leaf, const int64_t* left_sums) const;
   // Sets the gain of a split and the sums of its left side. Returns false, and clears the split, if
   // a side has too few rows.
-  bool complete(const Scan& node, const int64_t* left_sums, Scratch* scratch, Split* split) const;
+  bool complete(const Scan& node, const int64_t* left_sums, const int64_t* counts, Scratch* scratch,
+                Split* split) const;
 
   Scratch make_scratch() const { return Scratch(bins_, lanes_); }
 
