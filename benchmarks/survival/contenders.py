@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from stagewise import GradientBoostingSurvival
 from stagewise.losses import Cox
 from stagewise.losses.survival.time_distributions import TIME_DISTRIBUTIONS
 
-__all__ = ["CONTENDERS", "EQUAL_TREES", "Result", "Rows"]
+__all__ = ["CONTENDERS", "EQUAL_TREES", "Fitted", "Result", "Rows"]
 
 Matrix = npt.NDArray[np.float64]
 ROUNDS = 100
@@ -21,10 +22,9 @@ EQUAL_TREES = {"n_estimators": ROUNDS, "learning_rate": 0.1, "max_depth": 3}
 
 
 class Rows(NamedTuple):
-    """Rows of a table: a frame, the same as numbers without missing values, times and events."""
+    """Rows of a table: a frame, times and events."""
 
     frame: Any
-    numbers: Matrix
     time: Matrix
     event: npt.NDArray[np.bool_]
 
@@ -38,6 +38,17 @@ class Result(NamedTuple):
 
 Fitted = Callable[[Rows, Matrix], Result]
 Contender = Callable[[Rows, int], Fitted]
+
+
+def encode(frame: Any, medians: Any = None) -> tuple[Matrix, Any]:
+    """Return numbers for libraries without categories or missing values, and the medians.
+
+    Categories become indicators, and missing values the medians; without medians, these are
+    learned. Every library gets the frame, so this is a part of the time of a fit.
+    """
+    numbers = pd.get_dummies(frame, drop_first=True, dtype=np.float64)
+    medians = numbers.median() if medians is None else medians
+    return numbers.fillna(medians).to_numpy(np.float64), medians
 
 
 def stagewise(**parameters: Any) -> Contender:
@@ -63,11 +74,13 @@ def scikit_survival(rows: Rows, seed: int) -> Fitted:
     from sksurv.util import Surv
 
     model = GradientBoostingSurvivalAnalysis(random_state=seed)
-    model.fit(rows.numbers, Surv.from_arrays(rows.event, rows.time))
+    numbers, medians = encode(rows.frame)
+    model.fit(numbers, Surv.from_arrays(rows.event, rows.time))
 
     def predict(other: Rows, times: Matrix) -> Result:
-        curves = model.predict_survival_function(other.numbers)
-        return Result(model.predict(other.numbers), np.array([curve(times) for curve in curves]))
+        held, _ = encode(other.frame, medians)
+        curves = model.predict_survival_function(held)
+        return Result(model.predict(held), np.array([curve(times) for curve in curves]))
 
     return predict
 
@@ -76,20 +89,22 @@ def xgboost_cox(rows: Rows, seed: int) -> Fitted:
     """Fit XGBoost's Cox objective; the baseline hazard is Breslow's, of the training rows."""
     import xgboost
 
-    data = xgboost.DMatrix(rows.numbers, np.where(rows.event, rows.time, -rows.time))
+    numbers, medians = encode(rows.frame)
+    data = xgboost.DMatrix(numbers, np.where(rows.event, rows.time, -rows.time))
     own = {"objective": "survival:cox", "seed": seed, "nthread": 1}
     model = xgboost.train({**own, "learning_rate": 0.1, "max_depth": 3}, data, ROUNDS)
 
     def score(other: Rows) -> Matrix:
-        found = model.predict(xgboost.DMatrix(other.numbers), output_margin=True)
+        held, _ = encode(other.frame, medians)
+        found = model.predict(xgboost.DMatrix(held), output_margin=True)
         return np.asarray(found, dtype=np.float64)[:, np.newaxis]
 
-    target = np.zeros(len(rows.time), dtype=TARGET)
-    target["time"], target["event"], target["entry"] = rows.time, rows.event, -np.inf
-    loss = Cox("breslow")
-    fitted = loss.with_learned(loss.learn(target, None, score(rows)))
-
     def predict(other: Rows, times: Matrix) -> Result:
+        # XGBoost has no baseline hazard, so it is no part of the time of its fit.
+        target = np.zeros(len(rows.time), dtype=TARGET)
+        target["time"], target["event"], target["entry"] = rows.time, rows.event, -np.inf
+        loss = Cox("breslow")
+        fitted = loss.with_learned(loss.learn(target, None, score(rows)))
         own = score(other)
         return Result(own[:, 0], fitted.survival(own, np.zeros(len(own)), times))
 
@@ -103,14 +118,16 @@ def xgboost_aft(rows: Rows, seed: int) -> Fitted:
     """Fit XGBoost's AFT objective with its defaults, normal and a scale of 1."""
     import xgboost
 
-    data = xgboost.DMatrix(rows.numbers)
+    numbers, medians = encode(rows.frame)
+    data = xgboost.DMatrix(numbers)
     data.set_float_info("label_lower_bound", rows.time)
     data.set_float_info("label_upper_bound", np.where(rows.event, rows.time, np.inf))
     own = {"objective": "survival:aft", "seed": seed, "nthread": 1}
     model = xgboost.train({**own, "learning_rate": 0.1, "max_depth": 3}, data, ROUNDS)
 
     def predict(other: Rows, times: Matrix) -> Result:
-        found = model.predict(xgboost.DMatrix(other.numbers), output_margin=True)
+        held, _ = encode(other.frame, medians)
+        found = model.predict(xgboost.DMatrix(held), output_margin=True)
         z = np.log(times) - np.asarray(found, dtype=np.float64)[:, np.newaxis]
         survival = np.exp(TIME_DISTRIBUTIONS["normal"].log_survival(z))
         return Result(-np.asarray(found, dtype=np.float64), survival)
@@ -124,6 +141,8 @@ CONTENDERS: Mapping[str, Contender] = {
     "stagewise discrete_time": stagewise(loss="discrete_time"),
     "stagewise cox, 100 trees": stagewise(**EQUAL_TREES),
     "stagewise aft, 100 trees": stagewise(loss="aft", **EQUAL_TREES),
+    "stagewise cox, 1 tree": stagewise(**{**EQUAL_TREES, "n_estimators": 1}),
+    "stagewise aft, 1 tree": stagewise(loss="aft", **{**EQUAL_TREES, "n_estimators": 1}),
     "scikit-survival": scikit_survival,
     "XGBoost cox": xgboost_cox,
     "XGBoost aft": xgboost_aft,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from contenders import CONTENDERS, Rows
+from contenders import CONTENDERS, Fitted, Rows
 from tables import TABLES, read_table, split
 
 from report import write_report
@@ -24,13 +24,13 @@ HERE = Path(__file__).parent
 SPLITS = 10
 TIMES = 50
 """The number of times of the integrated Brier score."""
+TURNS, SHORT = 5, 0.5
+"""The turns of a fit, and the seconds from which there is one turn."""
 
 
 def measure(name: str, train: Rows, held: Rows, seed: int) -> dict[str, float]:
     """Return the seconds of the processor in a fit, and the quality of its predictions."""
-    began = time.process_time()
-    predict = CONTENDERS[name](train, seed)
-    seconds = time.process_time() - began
+    predict, seconds = _timed(name, train, seed)
     censoring = KaplanMeier.of(None, train.time, train.event, censoring=True)
     limit = float(np.quantile(train.time, 0.9))
     times = np.linspace(*np.quantile(train.time[train.event], [0.1, 0.9]), TIMES)
@@ -43,6 +43,19 @@ def measure(name: str, train: Rows, held: Rows, seed: int) -> dict[str, float]:
         "uno": concordance(held.time, held.event, found.risk, event_weight=weights),
         "brier": time_mean(brier, times),
     }
+
+
+def _timed(name: str, train: Rows, seed: int) -> tuple[Fitted, float]:
+    """Return a fit and its seconds; of a short one, the least of several turns."""
+    least = np.inf
+    for _ in range(TURNS):
+        began = time.process_time()
+        predict = CONTENDERS[name](train, seed)
+        seconds = time.process_time() - began
+        least = min(least, seconds)
+        if seconds > SHORT:
+            break
+    return predict, least
 
 
 def main() -> None:

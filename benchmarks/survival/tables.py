@@ -33,9 +33,7 @@ def read_table(folder: Path, name: str) -> Rows:
     events = table.pop(event).to_numpy() > 0
     for column in table.select_dtypes(exclude=["number"]):
         table[column] = table[column].astype("category")
-    numbers = pd.get_dummies(table, drop_first=True, dtype=np.float64)
-    numbers = numbers.fillna(numbers.median())
-    return Rows(table, numbers.to_numpy(np.float64), np.where(times > 0, times, 0.5), events)
+    return Rows(table, np.where(times > 0, times, 0.5), events)
 
 
 def split(rows: Rows, seed: int) -> tuple[Rows, Rows]:
@@ -49,4 +47,4 @@ def split(rows: Rows, seed: int) -> tuple[Rows, Rows]:
 
 
 def _part(rows: Rows, mask: Any) -> Rows:
-    return Rows(rows.frame[mask], rows.numbers[mask], rows.time[mask], rows.event[mask])
+    return Rows(rows.frame[mask], rows.time[mask], rows.event[mask])

@@ -88,9 +88,12 @@ class BoundAft {
       return std::numeric_limits<double>::quiet_NaN();
     const AftTerms out{value_.data(), gradient.data(), curvature_.data(), spread_.data()};
     loss_.terms(workers, kernels_, score, sigma_, out);
-    if (given_ == 0.0 && std::abs(sum(spread_)) > steepest_) {
-      sigma_ = loss_.find_sigma(workers, kernels_, score, weight_, sigma_, search_);
-      loss_.terms(workers, kernels_, score, sigma_, out);
+    if (given_ == 0.0) {
+      const double slope = sum(spread_);
+      if (std::abs(slope) > steepest_) {
+        sigma_ = loss_.find_sigma(workers, kernels_, score, weight_, sigma_, search_, slope);
+        loss_.terms(workers, kernels_, score, sigma_, out);
+      }
     }
     for (size_t i = 0; i < value_.size(); ++i) {
       gradient[i] *= sigma_;

@@ -68,8 +68,8 @@ void AftLoss::terms(Workers& workers, const Kernels& kernels, std::span<const do
 }
 
 double AftLoss::find_sigma(Workers& workers, const Kernels& kernels, std::span<const double> score,
-                           std::span<const double> weight, double start,
-                           const SigmaSearch& search) const {
+                           std::span<const double> weight, double start, const SigmaSearch& search,
+                           std::optional<double> known) const {
   std::vector<double> loss(rows_), slope(rows_), curvature(rows_), spread(rows_);
   const auto exp = [&](double x) {
     kernels.exp(&x, 1, &x);
@@ -86,8 +86,11 @@ double AftLoss::find_sigma(Workers& workers, const Kernels& kernels, std::span<c
   };
   const double least = log(search.least), most = log(search.most);
   double own = log(start);
+  if (exp(own) != start) known.reset();  // it is the slope at another sigma
   for (int i = 0; i < kSteps; ++i) {
-    const double here = slope_at(own), rise = (slope_at(own + kDifference) - here) / kDifference;
+    const double here = known.has_value() ? *known : slope_at(own);
+    const double rise = (slope_at(own + kDifference) - here) / kDifference;
+    known.reset();
     double step = here > 0.0 ? -kLargestStep : (here < 0.0 ? kLargestStep : 0.0);
     if (rise > 0.0) step = std::clamp(-here / rise, -kLargestStep, kLargestStep);
     own = std::clamp(own + step, least, most);

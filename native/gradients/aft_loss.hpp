@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -35,9 +36,11 @@ class AftLoss {
   void terms(Workers& workers, const Kernels& kernels, std::span<const double> score, double sigma,
              const AftTerms& out) const;
 
-  // The sigma that minimises the loss, from a first guess. weight: per row; empty: 1.
+  // The sigma that minimises the loss, from a first guess. weight: per row; empty: 1. slope: the
+  // sum of the spreads at the guess, if it is known.
   double find_sigma(Workers& workers, const Kernels& kernels, std::span<const double> score,
-                    std::span<const double> weight, double start, const SigmaSearch& search) const;
+                    std::span<const double> weight, double start, const SigmaSearch& search,
+                    std::optional<double> slope = std::nullopt) const;
 
  private:
   struct Group {

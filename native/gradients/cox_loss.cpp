@@ -207,8 +207,15 @@ void CoxLoss::accumulate_hazards() {
 double CoxLoss::total_loss(std::span<const double> score) const {
   ExactSum sum;
   for (const Time& time : times_) sum.add(time.log);
-  for (const Row& row : row_)
-    if (row.is_event) sum.add_product(-row.weight, score[row.number] - shift_);
+  for (const Row& row : row_) {
+    if (!row.is_event) continue;
+    const double own = score[row.number] - shift_;
+    if (row.weight == 1.0) {
+      sum.add(-own);
+    } else {
+      sum.add_product(-row.weight, own);
+    }
+  }
   return sum.value();
 }
 

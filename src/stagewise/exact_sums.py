@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +23,8 @@ Blocks = Callable[[], Iterable[Block]]
 """Returns (values, weights or None) of the blocks of a column, which can be read again."""
 N_DIGITS = 70
 """The integers of a sum that are digits; see native/core/exact_sum.hpp."""
+UNIT = 1074
+"""The unit of a sum is 2^-1074, the least positive float64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,10 +90,10 @@ class ExactSums:
         """The sums, rounded to the nearest float64."""
         return round_exact_sums(self.integers)
 
-    def fraction(self) -> Fraction:
-        """Return the first sum, which must be finite, without rounding."""
-        digits = self.integers[0, :N_DIGITS].tolist()
-        return Fraction(sum(digit << (32 * i) for i, digit in enumerate(digits)), 1 << 1074)
+    def first(self) -> int:
+        """Return the first sum, which must be finite, without rounding, in units of 2^-1074."""
+        digits = enumerate(self.integers[0, :N_DIGITS].tolist())
+        return sum(digit << (32 * place) for place, digit in digits if digit)
 
 
 def sum_rows(values: Vector, weight: Vector | None = None) -> float:
@@ -130,11 +131,11 @@ def mean_of_blocks(blocks: Iterable[Block], peers: Peers = ALONE) -> float:
     peers : Peers
         The ranks that have further rows.
     """
-    sums, total = ExactSums.nothing(), Fraction(0)
+    sums, total = ExactSums.nothing(), 0
     for values, weight in blocks:
         sums += ExactSums.of_rows(values, weight)
-        total += len(values) if weight is None else ExactSums.of_rows(weight).fraction()
-    sums, total = sums.over(peers), sum(peers.gather(total), Fraction(0))
+        total += len(values) << UNIT if weight is None else ExactSums.of_rows(weight).first()
+    sums, total = sums.over(peers), sum(peers.gather(total))
     if sums.integers[0, N_DIGITS:].any():
-        return float(sums.values[0]) / float(total)
-    return float(sums.fraction() / total)
+        return float(sums.values[0]) / (total / (1 << UNIT))
+    return sums.first() / total  # a quotient of integers is rounded once

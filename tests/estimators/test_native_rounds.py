@@ -157,6 +157,21 @@ def test_a_round_needs_python_for_callbacks_and_metrics(monkeypatch: pytest.Monk
     assert counts == [64, 64, 2]
 
 
+def test_no_call_has_rounds_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = []
+    run = NativeRounds.run
+
+    def counted(self: NativeRounds, first: int, count: int) -> Any:
+        counts.append(count)
+        return run(self, first, count)
+
+    monkeypatch.setattr(NativeRounds, "run", counted)
+    model = GradientBoostingRegressor(n_estimators=60, n_iter_no_change=7)
+    model.fit(X[:150], Y[:150], X_val=X[150:], y_val=Y[150:])
+    assert counts[0] == 7
+    assert sum(counts) == len(model.validation_loss_) < 60
+
+
 def test_rounds_end_with_a_loss_that_is_not_finite() -> None:
     y = np.abs(Y) + 0.1
     model = GradientBoostingRegressor(n_estimators=300, learning_rate=1.0, loss="poisson")

@@ -15,7 +15,7 @@ import stagewise
 from stagewise import GradientBoostingSurvival, survival_target
 from stagewise.inspection import permutation_importance, shap_values
 from stagewise.losses import SURVIVAL_LOSSES, Aft
-from survival.samples import competing, proportional
+from survival.samples import competing, proportional, structured
 
 LOSSES = tuple(SURVIVAL_LOSSES)
 SMALL = {"n_estimators": 20, "min_samples_leaf": 5, "max_features": None}
@@ -38,6 +38,27 @@ def fitted(request):
     X, time, event = rows_for(request.param)
     model = GradientBoostingSurvival(loss=request.param, **SMALL).fit(X, (time, event))
     return model, X, time, event
+
+
+@pytest.mark.parametrize("loss", ["cox", "aft"])
+@pytest.mark.parametrize(
+    "own",
+    [
+        {},
+        {"subsample": 0.5, "split": "exact"},
+        {"grow_policy": "symmetric", "max_leaf_nodes": 16},
+        {"leaves": "linear"},
+        {"dropout": "dart"},
+        {"init": "zero"},
+    ],
+)
+def test_what_a_loss_learns_follows_from_the_scores_of_the_model(loss, own):
+    X, time, event = proportional()
+    model = GradientBoostingSurvival(loss=loss, **{**SMALL, **own}).fit(X, (time, event))
+    y, score = structured(time, event), model._score(X).reshape(-1, 1)
+    learned = model._make_loss(None).learn(y, None, score)
+    for name, values in learned.items():
+        assert np.array_equal(model.model_.learned[f"loss.{name}"], values)
 
 
 def test_the_model_orders_rows_by_risk(fitted):

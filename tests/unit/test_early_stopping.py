@@ -35,6 +35,16 @@ def test_no_round_is_kept_before_nine_tenths_of_the_fall(pairs: list[tuple[float
     assert min(losses[: rule.best_round]) <= losses[0] - 0.9 * fall
 
 
+@given(losses=VALUES, patience=st.integers(1, 5))
+def test_no_fit_stops_within_the_rounds_that_are_left(losses: list[float], patience: int) -> None:
+    end = stopped(EarlyStopping(patience), losses)
+    rule = EarlyStopping(patience)
+    assert rule.rounds_left(0) == patience
+    for m, loss in enumerate(losses[: end - 1], start=1):
+        rule.should_stop(m, loss)
+        assert m + rule.rounds_left(m) <= end or end == len(losses)
+
+
 def test_of_equal_metrics_the_lower_loss_is_better() -> None:
     rule = EarlyStopping(2)
     assert stopped(rule, [-1.0] * 6, [0.9, 0.5, 0.2, 0.3, 0.4, 0.5]) == 5

@@ -169,13 +169,17 @@ class Monitor:
     def rounds_at_once(self, most: int) -> int:
         """Return how many of the next rounds may run before they are recorded, at most `most`.
 
-        There is one if something is done between rounds. A fit that may stop early runs at most a
-        sixteenth of its rounds so far, since the rounds after its last one are in vain.
+        There is one if something is done between rounds. A fit that may stop early runs the rounds
+        before it can stop, or a sixteenth of its rounds so far if these are more: the rounds after
+        its last one are in vain.
         """
         acts = self._callbacks or self._save is not None or self.time_limit is not None
         if acts or self._display.shows or self._peers is not ALONE:
             return 1
-        return most if self.early_stopping is None else max(1, min(most, self.last_round // 16))
+        if self.early_stopping is None:
+            return most
+        left = self.early_stopping.rounds_left(self.last_round)
+        return max(1, min(most, max(left, self.last_round // 16)))
 
     def after_round(self, round_number: int, evals: Evals) -> bool:
         """Record a round; return True to stop."""

@@ -77,6 +77,10 @@ class EarlyStopping:
         self._improved = least, least_loss
         return round_number - self._improved_round >= self.rounds
 
+    def rounds_left(self, round_number: int) -> int:
+        """Return the least number of rounds after this one that a fit has before it stops."""
+        return max(1, self._improved_round + self.rounds - round_number)
+
 
 @dataclass
 class TimeLimit:

@@ -135,7 +135,9 @@ class HistogramTree:
             "feature_weights",
             "forced_splits",
         ):
-            object.__setattr__(self, name, _tuples(getattr(self, name)))
+            value = getattr(self, name)
+            if type(value) is not tuple or value:
+                object.__setattr__(self, name, _tuples(value))
 
 
 class BinnedTable(Protocol):

@@ -178,7 +178,7 @@ class _BoostingTrainer:
         if folds_monitor is not None:
             monitor.take_search(folds_monitor)
         return FitResult(
-            self._model(features, ensemble, monitor, self._learned(start)),
+            self._model(features, ensemble, monitor, self._learned(start, monitor)),
             monitor.stop_reason,
             monitor.last_round,
             monitor.ended,
@@ -214,13 +214,16 @@ class _BoostingTrainer:
         model = self.spec.learner.model(*own)
         return replace(model, learned=named_numbers(learned)) if learned else model
 
-    def _learned(self, start: _Start) -> dict[str, Vector]:
+    def _learned(self, start: _Start, monitor: Monitor) -> dict[str, Vector]:
         """Return the numbers that the loss learns from the scores of the training rows."""
         if not self.loss.learns:
             return {}
+        score, begin = start.rows.score, self._model_score(start.model, self.train_rows)
+        recipe = self.spec.recipe
+        is_sum = recipe.dropout.rate == 0 and recipe.correction is None and isinstance(begin, float)
         # Rounds after the best one are in the scores of the loop.
-        score = self._start_score(start.ensemble, start.tables)
-        score = score + self._model_score(start.model, self.train_rows)
+        if not is_sum or monitor.best_round < monitor.last_round:
+            score = self._start_score(start.ensemble, start.tables) + begin
         return self.loss.learn(start.rows.y, start.rows.weight, score)
 
     def _prepare(self) -> _Start:

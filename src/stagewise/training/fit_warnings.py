@@ -131,9 +131,13 @@ def warn_of_far_targets(model: Any, rows: Any) -> None:
     y = rows.y if isinstance(rows, RowSet) else np.empty(0)  # in memory
     if not len(y) or y.ndim > 1 or y.dtype.kind != "f" or np.ndim(model.scale):
         return
-    some = y[:: max(1, len(y) // MOST_TARGETS)]
+    some, near = y[:: max(1, len(y) // MOST_TARGETS)], float(model.scale) / TARGET_RATIO
+    inner = [(len(some) + 2) // 4, 3 * (len(some) - 1) // 4]  # targets between the quartiles
+    inner_low, inner_high = np.partition(some, inner)[inner]
+    if inner_high - inner_low >= near:  # most targets: percentiles take ten times as long
+        return
     low, high = np.percentile(some, [25, 75])
-    if not 0.0 < high - low < float(model.scale) / TARGET_RATIO:
+    if not 0.0 < high - low < near:
         return
     row = int(np.argmax(np.abs(y - 0.5 * (low + high))))
     if abs(y[row] - low) / TARGET_RATIO > high - low:

@@ -11,7 +11,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from stagewise.errors import InvalidParameterError, UnknownLossError
 from stagewise.validation import rules
@@ -42,6 +42,9 @@ __all__ = [
 
 SIMILAR = 0.65
 """The least similarity of a name that is suggested: max_dept and max_depth have 0.94."""
+
+ABSENT = object()
+"""The value of an attribute that an estimator does not have."""
 
 NO_LIMIT = ((-1, "LightGBM", "None"), (0, "LightGBM and XGBoost", "None"))
 """Numbers that mean no limit in other libraries."""
@@ -109,31 +112,52 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 )
 
 
-def default_parameters(kind: type) -> dict[str, Any]:
+def default_parameters(kind: type) -> Mapping[str, Any]:
     """Return the parameters of a class and of its base classes, with their defaults.
 
     A subclass may have a constructor with fewer parameters; the constructor that it calls sets the
     others.
     """
+    return _of_class(kind).defaults
+
+
+class _OfClass(NamedTuple):
+    """The defaults and the rules of the parameters of a class."""
+
+    defaults: Mapping[str, Any]
+    rules: Mapping[str, Rule]
+
+
+@functools.lru_cache(maxsize=256)  # a signature takes a tenth of a millisecond
+def _of_class(kind: type) -> _OfClass:
     found: dict[str, Any] = {}
     for base in reversed(kind.__mro__):
         if "__init__" in vars(base) and base is not object:
             found |= _defaults_of(base.__init__)  # type: ignore[misc]
-    return found
+    rules = {**RULES, **getattr(kind, "_rules", {})}
+    return _OfClass(MappingProxyType(found), MappingProxyType(rules))
 
 
-@functools.lru_cache(maxsize=256)  # a signature takes a tenth of a millisecond
-def _defaults_of(constructor: Callable[..., Any]) -> Mapping[str, Any]:
+def _defaults_of(constructor: Callable[..., Any]) -> dict[str, Any]:
     """Return the parameters of a constructor, with their defaults."""
     named = list(inspect.signature(constructor).parameters.values())[1:]
     kinds = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
-    return MappingProxyType({p.name: p.default for p in named if p.kind not in kinds})
+    return {p.name: p.default for p in named if p.kind not in kinds}
+
+
+def _rules_of(kind: type) -> Mapping[str, Rule]:
+    """Return the rules of the parameters of a class, with those of the table."""
+    return _of_class(kind).rules
 
 
 def all_parameters(estimator: Any) -> dict[str, Any]:
     """Return the parameters of an estimator, with those that a subclass hides."""
-    names = default_parameters(type(estimator))
-    return {name: getattr(estimator, name) for name in names if hasattr(estimator, name)}
+    found = {}
+    for name in default_parameters(type(estimator)):
+        value = getattr(estimator, name, ABSENT)
+        if value is not ABSENT:
+            found[name] = value
+    return found
 
 
 def check_parameters(estimator: Any) -> dict[str, Any]:
@@ -148,7 +172,7 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
         With the name of the parameter, the allowed values, and the value.
     """
     checked = all_parameters(estimator)
-    for name in {**RULES, **getattr(estimator, "_rules", {})}:
+    for name in _rules_of(type(estimator)):
         if name in checked:  # not every estimator has every parameter
             checked[name] = check_parameter(estimator, name)
     check_uses(estimator, checked, default_parameters(type(estimator)))
@@ -158,8 +182,7 @@ def check_parameters(estimator: Any) -> dict[str, Any]:
 
 def check_parameter(estimator: Any, name: str) -> Any:
     """Return one parameter of an estimator, checked and converted to a plain Python type."""
-    rule: Rule = {**RULES, **getattr(estimator, "_rules", {})}[name]
-    value = getattr(estimator, name)
+    rule, value = _rules_of(type(estimator))[name], getattr(estimator, name)
     try:
         return rule(value)
     except InvalidParameterError:  # of an option, complete
@@ -214,7 +237,7 @@ def name_hint(name: str, kind: type, names: Iterable[str]) -> str:
     names : iterable of str
         The parameters of the estimator.
     """
-    known, rules_of_kind = list(names), {**RULES, **getattr(kind, "_rules", {})}
+    known, rules_of_kind = list(names), _rules_of(kind)
     foreign = foreign_name_hint(name, kind, known, rules_of_kind)
     if foreign:
         return foreign
@@ -301,7 +324,7 @@ def unknown_parameters(
         As of `name_hint`.
     """
     known = list(names)
-    call = translated_call(kind, passed, known, {**RULES, **getattr(kind, "_rules", {})})
+    call = translated_call(kind, passed, known, _rules_of(kind))
     if len(unknown) == 1:
         lines = [call] if call and changes_defaults(passed, known) else []
         first = (
@@ -325,7 +348,7 @@ def hint_with_value(name: str, passed: Mapping[str, Any], kind: type, names: Ite
     known, value = list(names), passed.get(name)
     if name in OBJECTIVES:
         return name_hint(name, kind, known) + objective_hint(value, kind)
-    rules_of_kind = {**RULES, **getattr(kind, "_rules", {})}
+    rules_of_kind = _rules_of(kind)
     of_value = foreign_value_hint(name, value, kind, known, rules_of_kind)
     return of_value or name_hint(name, kind, known)
 

@@ -69,7 +69,8 @@ class Number:
         return int(value) if self.whole else float(value)
 
     def _fits(self, value: Any) -> bool:
-        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        is_plain = type(value) is float or type(value) is int  # most are, and ABCs are slow
+        if not is_plain and (isinstance(value, bool) or not isinstance(value, numbers.Real)):
             return False
         try:
             number = float(value)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -32,6 +32,20 @@ ARROW_LIBRARIES: tuple[Literal["pyarrow", "polars"], ...] = ("pyarrow", "polars"
 
 INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 FLOATS = {"float32", "float64"}
+CATEGORY_TYPES = (nw.Categorical, nw.Enum)
+
+
+class _OpenedSeries(NamedTuple):
+    """A column of a frame with its type, which narwhals finds anew at each call."""
+
+    series: nw.Series[Any]
+    dtype: Any
+    is_category: bool
+
+    @classmethod
+    def of(cls, series: nw.Series[Any]) -> _OpenedSeries:
+        dtype = series.dtype
+        return cls(series, dtype, dtype in CATEGORY_TYPES)
 
 
 @dataclass(frozen=True)
@@ -51,6 +65,7 @@ class Frame:
     frame: nw.DataFrame[Any]
     labels: list[Any]
     names: list[str] | None
+    _opened: dict[int, _OpenedSeries] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -110,7 +125,7 @@ class Frame:
 
     def cells(self, position: int) -> tuple[Array, Mask | None]:
         """Return the cells of one column; see `series_cells`."""
-        return series_cells(self._series(position), column_label(self.names, position))
+        return _cells(self._column(position), column_label(self.names, position))
 
     def text_codes(self, position: int) -> tuple[list[str], Array] | None:
         """Return the categories of a column, and the code of each row; -1 where it is missing.
@@ -118,47 +133,55 @@ class Frame:
         None: the column is not text of Arrow and does not have codes as pandas does, or not all
         categories are text.
         """
-        native: Any = self._series(position).to_native()
+        native: Any = self._column(position).series.to_native()
         if hasattr(native, "dictionary_encode"):
             return _arrow_codes(native)
-        accessor: Any = getattr(native, "cat", None)
-        codes = getattr(accessor, "codes", None)
+        own: Any = getattr(native, "array", None)
+        if not hasattr(own, "codes"):  # a Categorical of pandas has them without an accessor
+            own = getattr(native, "cat", None)
+        codes = getattr(own, "codes", None)
         if codes is None:
             return None
-        categories = list(accessor.categories)
-        return (categories, codes.to_numpy()) if set(map(type, categories)) <= {str} else None
+        categories = list(own.categories)
+        return (categories, np.asarray(codes)) if set(map(type, categories)) <= {str} else None
 
     def has_category_type(self, position: int) -> bool:
         """Return whether a column has a category type of any library."""
-        return _is_category(self._series(position))
+        return self._column(position).is_category
 
     def is_text(self, position: int) -> bool:
         """Return whether a column has a text type, or holds objects some of which are text."""
-        series = self._series(position)
+        series, dtype, _ = self._column(position)
+        if dtype.is_numeric():
+            return False
         # narwhals inspects only the first few objects, and reports an empty column as text.
         if str(getattr(series.to_native(), "dtype", "")).lower().startswith("object"):
             return any(family(kind) == "text" for kind in set(map(type, series.to_list())))
-        return bool(series.dtype == nw.String)
+        return bool(dtype == nw.String)
 
     def is_time_of_day(self, position: int) -> bool:
         """Return whether a column has a time-of-day type, whose cells are read as integers."""
-        return bool(self._series(position).dtype == nw.Time)
+        return bool(self._column(position).dtype == nw.Time)
 
     def refuse_category(self, position: int, remedy: str) -> None:
         """Raise ValueError for a column of a category type, unless all its cells are missing."""
-        series = self._series(position)
-        if not _is_category(series):
+        column = self._column(position)
+        if not column.is_category:
             return
+        series = column.series
         present = ~series.is_null().to_numpy().astype(bool)
         if present.any():
             row = int(np.argmax(present))
             raise ValueError(
-                f"{column_label(self.names, position)} is categorical (dtype {series.dtype}, "
+                f"{column_label(self.names, position)} is categorical (dtype {column.dtype}, "
                 f"{short_repr(series[row])} at row {row}). {remedy}."
             )
 
-    def _series(self, position: int) -> nw.Series[Any]:
-        return self.frame.get_column(self.labels[position])
+    def _column(self, position: int) -> _OpenedSeries:
+        if position not in self._opened:
+            series = self.frame.get_column(self.labels[position])
+            self._opened[position] = _OpenedSeries.of(series)
+        return self._opened[position]
 
 
 def open_frame(X: Any, caller: str, name: str = "X") -> Frame | None:
@@ -223,9 +246,14 @@ def series_cells(series: nw.Series[Any], label: str) -> tuple[Array, Mask | None
     as integers and a mask instead. A cell of a category type is its category; a time of day is the
     number of nanoseconds since midnight.
     """
-    if _is_category(series):
+    return _cells(_OpenedSeries.of(series), label)
+
+
+def _cells(column: _OpenedSeries, label: str) -> tuple[Array, Mask | None]:
+    """Return the cells of an opened column; see `series_cells`."""
+    series, dtype, is_category = column
+    if is_category:
         return _category_cells(series)
-    dtype = series.dtype
     if dtype == nw.Time:
         return series_cells(_nanoseconds_of_day(series), label)
     if dtype in (nw.Int128, nw.UInt128):
@@ -325,10 +353,6 @@ def _nanoseconds_of_day(series: nw.Series[Any]) -> nw.Series[Any]:
         # In pandas, narwhals maps all of Arrow's time types to one, and would not cast.
         series = nw.from_native(native.astype("time64[ns][pyarrow]"), series_only=True)
     return series.cast(nw.Time()).cast(nw.Int64())
-
-
-def _is_category(series: nw.Series[Any]) -> bool:
-    return series.dtype in (nw.Categorical, nw.Enum)
 
 
 def _category_cells(series: nw.Series[Any]) -> tuple[Array, Mask | None]:

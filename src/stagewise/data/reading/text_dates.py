@@ -56,6 +56,9 @@ LOOKS = re.compile(
 FIGURES = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2\d{2,4}\b", re.ASCII)
 DayOrder = Literal["day first", "month first", "ambiguous"]
 
+FIRST_DAY, LAST_DAY = 19000101, 21001231
+"""The limits of days as numbers."""
+
 MISSING_TEXTS = frozenset(
     [
         *("", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "-NaN", "-nan"),
@@ -156,7 +159,9 @@ def may_be_day_numbers(values: npt.NDArray[Any]) -> bool:
 
     Some of the values of a column suffice to exclude it.
     """
-    inside = (values >= 19000101) & (values <= 21001231) & (values == np.floor(values))
+    if len(values) and (values[0] < FIRST_DAY or values[0] > LAST_DAY):  # most columns
+        return False
+    inside = (values >= FIRST_DAY) & (values <= LAST_DAY) & (values == np.floor(values))
     return bool((inside | np.isnan(values)).all())
 
 

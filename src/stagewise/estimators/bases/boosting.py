@@ -105,13 +105,8 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
         self, params: dict[str, Any], data: TrainingData | None = None, loss: Loss | None = None
     ) -> dict[str, Any]:
         """Return the parameters with a value for every "auto"; without data, typical ones."""
-        facts = getattr(self, "_facts", None) or DataFacts(
-            of_classes=is_classifier(self),
-            of_queries=self._ranks,
-            shares_trees=self._make_loss(ANY_CLASSES).shares_trees,
-        )
         if data is not None and loss is not None:
-            facts = self._facts = DataFacts.of_rows(
+            self._facts = DataFacts.of_rows(
                 data.train.n_rows,
                 loss,
                 data.fold_sizes,
@@ -120,6 +115,11 @@ class BaseBoosting(ReportMixin, FitMixin, ModelScores, ModelEstimator):
                 has_validation=data.valid is not None,
                 total_weight=data.train.total_weight,
             )
+        facts = getattr(self, "_facts", None) or DataFacts(
+            of_classes=is_classifier(self),
+            of_queries=self._ranks,
+            shares_trees=self._make_loss(ANY_CLASSES).shares_trees,
+        )
         before = getattr(self, "learning_rate_", None) if params.get("warm_start") else None
         return resolve_auto(params, facts, before)
 
@@ -386,12 +386,14 @@ class OutOfBagMixin:
 def check_metric(estimator: Any, params: Mapping[str, Any], has_rows: bool, remedy: str) -> None:
     """Raise InvalidParameterError unless `eval_metric` has metrics that held-out rows can have."""
     metric = params.get("eval_metric")
+    if metric is None:
+        return
     loss = estimator._make_loss(ANY_CLASSES)  # noqa: SLF001
     task = loss.task or ("classification" if is_classifier(estimator) else "regression")
     facts = facts_of(loss, ANY_CLASSES)
     for own in find_metrics(metric, task):
         own.bind(facts)
-    if metric is not None and not has_rows:
+    if not has_rows:
         raise InvalidParameterError(
             f"eval_metric={short_repr(metric)} is measured on held-out rows, but no rows are held "
             f"out; {remedy}, or leave eval_metric at None."

@@ -92,6 +92,10 @@ BOOSTING_USES = (
 )
 
 
+OWN_RULES = frozenset(f.name for f in fields(HistogramTree)) - {"max_features", "feature_penalty"}
+"""The parameters of estimators that are rules of a tree of the same name and meaning."""
+
+
 def make_sampling(params: Mapping[str, Any]) -> Sampling:
     """Return the sampling of rows."""
     sampling = params.get("sampling", "uniform")
@@ -192,7 +196,7 @@ def hold_out_spec(params: Mapping[str, Any]) -> HoldOutSpec:
     if hold_out.kind == "folds" and (by_folds or params.get("calibration") is not None):
         hold_out = replace(hold_out, parts=FOLDS)  # every row is held out once
     kept = option.fraction if option is not None and method == "split" else 0.0
-    return replace(hold_out, calibration=kept)
+    return replace(hold_out, calibration=kept) if kept else hold_out
 
 
 def _stopping_hold_out(params: Mapping[str, Any]) -> HoldOutSpec:
@@ -228,7 +232,7 @@ def tree_adapter(params: Mapping[str, Any], tree: HistogramTree | None = None) -
     drawn = params.get("max_features", FeatureSampling())
     search, leaves = params.get("split", SplitSearch()), params.get("leaves", "constant")
     return TreeAdapter(
-        tuple(_tree_rules(shape, tree or HistogramTree()) for shape in shapes),
+        tuple(_tree_rules(shape, tree) for shape in shapes),
         FeatureRules(
             params.get("monotonic_cst"),
             params.get("interaction_cst"),
@@ -243,10 +247,9 @@ def tree_adapter(params: Mapping[str, Any], tree: HistogramTree | None = None) -
     )
 
 
-def _tree_rules(params: Mapping[str, Any], tree: HistogramTree) -> HistogramTree:
+def _tree_rules(params: Mapping[str, Any], tree: HistogramTree | None) -> HistogramTree:
     """Return the rules of a tree; `tree` has those that the parameters do not set."""
-    names = {f.name for f in fields(HistogramTree)} - {"max_features", "feature_penalty"}
-    own = {name: value for name, value in params.items() if name in names}
+    own = {name: value for name, value in params.items() if name in OWN_RULES}
     own["max_step"] = params.get("max_step") or 0.0
     for name, field in (("l1_regularization", "l1"), ("l2_regularization", "l2")):
         if name in params:
@@ -260,7 +263,7 @@ def _tree_rules(params: Mapping[str, Any], tree: HistogramTree) -> HistogramTree
     if search.method == "approx":
         own["proposal"] = search.proposal or "global"
         own["sketch_eps"] = search.sketch_eps or SKETCH_EPS
-    return replace(tree, **own)
+    return HistogramTree(**own) if tree is None else replace(tree, **own)
 
 
 def forest_spec(

@@ -25,7 +25,11 @@ from stagewise.training.results import FitResult
 from stagewise.training.specs import FitContext, LearnerAdapter
 from stagewise.training.stored.checkpoint import Checkpoints
 from stagewise.validation.messages import short_repr
-from stagewise.validation.parameters import suggests_names, unknown_loss
+from stagewise.validation.parameters import (
+    default_parameters,
+    suggests_names,
+    unknown_loss,
+)
 
 __all__ = ["GradientBoostingSurvival"]
 
@@ -241,7 +245,7 @@ held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_rep
     def _check_own_parameters(self, loss: str | None) -> None:
         """Raise InvalidParameterError if a parameter of another loss was set."""
         for own, users in OWN_PARAMETERS.items():
-            default = getattr(type(self)(), own)
+            default = default_parameters(type(self))[own]
             if loss not in users and getattr(self, own) != default:
                 raise InvalidParameterError(
                     f"The parameter {own!r} of {type(self).__name__} is for "

@@ -126,19 +126,28 @@ class SurvivalLoss(Loss):
 
 def refuse_fields(loss: SurvivalLoss, y: npt.NDArray[Any]) -> None:
     """Raise ValueError if targets have a field that a loss does not use."""
-    used = {
-        "entry": y["entry"] > -np.inf,
-        "upper": np.isfinite(y["upper"]) & (y["upper"] > y["time"]),
-        "stratum": y["stratum"] != y["stratum"][0],
-        "event": y["event"] > 1,
-    }
-    for name, rows in used.items():
-        if name not in loss.supported and rows.any():
+    for name in FIELD_WORDS:
+        if name in loss.supported:
+            continue
+        rows = _uses(name, y)
+        if rows.any():
             row = int(np.argmax(rows))
             raise ValueError(
                 f"The {loss.name!r} loss has no {FIELD_WORDS[name]}, but y has them, first at row "
                 f"{row}. {loss.remedies[name]}"
             )
+
+
+def _uses(name: str, y: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return the rows that have more in a field than every row has."""
+    own = y[name]
+    if name == "entry":
+        rows = own > -np.inf
+    elif name == "upper":
+        rows = np.isfinite(own) & (own > y["time"])
+    else:
+        rows = own != own[0] if name == "stratum" else own > 1
+    return np.asarray(rows)
 
 
 class RowBoundLoss(BoundLoss):

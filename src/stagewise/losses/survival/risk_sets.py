@@ -76,9 +76,12 @@ class RiskSets:
         rows = np.arange(len(time)) if weight is None else np.flatnonzero(weight > 0.0)
         own = np.ones(len(rows)) if weight is None else weight[rows]
         entry, time, is_event = entry[rows], time[rows], is_event[rows]
-        values, rank = np.unique(np.concatenate([time, entry]), return_inverse=True)
+        entered = np.flatnonzero(entry > -np.inf)
+        known = np.concatenate([[-np.inf], time, entry[entered]])
+        values, rank = np.unique(known, return_inverse=True)
         base = stratum[rows].astype(np.int64) * len(values)
-        exit_key, entry_key = base + rank[: len(rows)], base + rank[len(rows) :]
+        exit_key, entry_key = base + rank[1 : len(rows) + 1], base.copy()
+        entry_key[entered] += rank[len(rows) + 1 :]
         keys = np.unique(exit_key[is_event])
         last = np.searchsorted(keys, exit_key, "right")
         first = np.searchsorted(keys, entry_key, "right")

@@ -119,18 +119,19 @@ class TreeAdapter:
         A gradient of a loss of degree d is of degree d - 1, a gain of degree 2 (d - 1).
         """
         gradient_unit = unit ** ((loss.degree or 1) - 1)
-        rules = self.feature_rules.of(features, tree)
-        tree = replace(tree, used_features=tuple(used) or tree.used_features, **rules)
-        check_positions(tree, features)
-        return replace(
+        own = self.feature_rules.of(features, tree)
+        penalty = own.pop("feature_penalty", tree.feature_penalty)
+        found = replace(
             tree,
+            **own,
+            used_features=tuple(used) or tree.used_features,
             l1=tree.l1 * gradient_unit,
             min_gain=tree.min_gain * gradient_unit * gradient_unit,  # the square may overflow
-            feature_penalty=tuple(
-                price * gradient_unit * gradient_unit for price in tree.feature_penalty
-            ),
+            feature_penalty=tuple(price * gradient_unit * gradient_unit for price in penalty),
             max_step=0.0 if loss.leaf_quantile is not None else tree.max_step * unit,
         )
+        check_positions(found, features)
+        return found
 
     def step(self, step: Step, features: Any, max_step: float) -> Step:
         """Return a step that also fits linear models in the leaves, if they are wanted."""
