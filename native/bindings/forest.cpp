@@ -72,7 +72,7 @@ void forest_leaves(const Forest& forest, Engine& engine, const Table& table,
               out.shape(0) == table.columns.rows * forest.trees(),
           "the table or the result has the wrong shape");
   const GilRelease release;
-  forest.leaves(engine.workers, table.columns, out.data());
+  forest.leaves(engine.workers, engine.kernels, table.columns, out.data());
 }
 
 void forest_sparse_leaves(const Forest& forest, Engine& engine, const SparseCells& cells,

@@ -16,6 +16,7 @@
 #include "kernels/packing.hpp"
 #include "kernels/partition.hpp"
 #include "kernels/queries.hpp"
+#include "kernels/random_cut.hpp"
 #include "kernels/scoring.hpp"
 #include "kernels/shap.hpp"
 #include "kernels/split_scan.hpp"
@@ -72,6 +73,8 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
         .symmetric_scores = symmetric_scores,
         .symmetric_bound = symmetric_bound,
         .symmetric_scores_of_listed = symmetric_scores_of_listed,
+        .code_range = code_range,
+        .cut_sides = cut_sides,
         .scan_classes = scan_classes,
         .sweep_classes = sweep_classes,
         .scan_vectors = scan_vectors,
@@ -89,6 +92,7 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
     ScoringKernels{
         .mask_leaves = mask_leaves,
         .symmetric_leaves = symmetric_leaves,
+        .top_nodes = top_nodes,
         .add_leaf_values = add_leaf_values,
     },
     ShapKernels{

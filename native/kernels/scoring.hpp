@@ -82,6 +82,43 @@ void symmetric_leaves(const SymmetricTree& tree, const int8_t* codes, size_t n, 
   }
 }
 
+typedef int16_t WideCodeLanes __attribute__((vector_size(kLanes)));
+constexpr size_t kWideLanes = kLanes / sizeof(int16_t);
+constexpr size_t kTopVectors = 2;
+
+struct TopLanes {
+  WideCodeLanes lanes[kTopVectors];
+};
+
+// The nodes that rows reach below a test.
+template <size_t kTest>
+inline __attribute__((always_inline)) TopLanes reached_from(const TopTests& top,
+                                                            const int16_t* codes) {
+  TopLanes reached;
+  if constexpr (kTest >= kTopTests) {
+    const auto node = static_cast<int16_t>(top.node[kTest - kTopTests]);
+    for (size_t v = 0; v < kTopVectors; ++v) reached.lanes[v] = WideCodeLanes{} + node;
+  } else {
+    const TopLanes left = reached_from<2 * kTest + 1>(top, codes);
+    const TopLanes right = reached_from<2 * kTest + 2>(top, codes);
+    const WideCodeLanes code = WideCodeLanes{} + top.code[kTest];
+    for (size_t v = 0; v < kTopVectors; ++v) {
+      WideCodeLanes own;
+      __builtin_memcpy(&own, codes + top.at[kTest] + v * kWideLanes, sizeof own);
+      const WideCodeLanes goes_right = own > code;
+      reached.lanes[v] = (goes_right & right.lanes[v]) | (~goes_right & left.lanes[v]);
+    }
+  }
+  return reached;
+}
+
+void top_nodes(const TopTests& top, const int16_t* codes, size_t n, uint16_t* node) {
+  for (size_t i = 0; i < n; i += kTopVectors * kWideLanes) {
+    const TopLanes reached = reached_from<0>(top, codes + i);
+    __builtin_memcpy(node + i, reached.lanes, sizeof reached.lanes);
+  }
+}
+
 // Four rows at a time: the sums of a row depend on each other, those of several rows do not.
 void add_leaf_values(const double* const* values, const uint8_t* leaf, size_t trees, size_t n,
                      double* out) {

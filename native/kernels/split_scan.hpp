@@ -91,13 +91,6 @@ struct Node {
   const ScanRules& rules;
 };
 
-// G_L^2 / (H_L + l2) + G_R^2 / (H_R + l2) over one common denominator: one division.
-template <class Real>
-Real pair_score(Real gl, Real hl, Real gr, Real hr, Real l2) {
-  const Real dl = hl + l2, dr = hr + l2;
-  return (gl * gl * dr + gr * gr * dl) / (dl * dr);
-}
-
 constexpr size_t kGroup = 8;
 typedef float FloatGroup __attribute__((vector_size(kGroup * sizeof(float))));
 

@@ -12,6 +12,7 @@ namespace {
 constexpr size_t kBlock = 64;              // rows that walk together
 constexpr size_t kWalkBytes = 256u << 10;  // of rows that see a tree while it is in the cache
 constexpr size_t kWalkedRows = 512;        // whose walks take as long as making a QuickScorer
+constexpr size_t kWalkedPerNode = 4;       // the same of a CodedWalk, for a node of each tree
 
 }  // namespace
 
@@ -48,7 +49,7 @@ Forest::Forest(const FlatTrees& trees, size_t features, size_t outputs,
   if (linear_leaves_ != nullptr &&
       (linear_leaves_->nodes() != nodes || linear_leaves_->features() != features))
     throw std::invalid_argument("lines of other nodes or features");
-  if (features > kFeatureBits) throw std::invalid_argument("more than 2^30 features");
+  if (features > SplitNode::kFeatureBits) throw std::invalid_argument("more than 2^30 features");
   nodes_.reserve(nodes);
   values_.reserve(nodes * width_);
   original_.reserve(nodes);
@@ -85,10 +86,10 @@ void Forest::add_tree(const FlatTrees& trees, size_t t, Order& order) {
     }
     if (static_cast<size_t>(feature) >= features_)
       throw std::invalid_argument("a node's feature or child is out of range");
-    Node split{
-        {trees.threshold[at]},
-        static_cast<uint32_t>(feature) | (trees.missing_left[at] != 0 ? 0 : kMissingRightBit),
-        static_cast<uint32_t>(first + order.nodes.size())};
+    SplitNode split{{trees.threshold[at]},
+                    static_cast<uint32_t>(feature) |
+                        (trees.missing_left[at] != 0 ? 0 : SplitNode::kMissingRightBit),
+                    static_cast<uint32_t>(first + order.nodes.size())};
     if (trees.categorical(static_cast<size_t>(feature))) {
       const int64_t set = trees.set_start[at];
       if (set < 0 || static_cast<size_t>(set) +
@@ -96,7 +97,7 @@ void Forest::add_tree(const FlatTrees& trees, size_t t, Order& order) {
                          sets_.size())
         throw std::invalid_argument("a node's set of categories is out of range");
       split.set = static_cast<uint64_t>(set);
-      split.feature |= kCategoryBit;
+      split.test |= SplitNode::kCategoryBit;
     }
     nodes_.push_back(split);
     reach(trees.left[at], node);
@@ -123,15 +124,15 @@ std::optional<QuickScorer> Forest::make_scorer() const {
   std::vector<int64_t> set_start(n_categories_.empty() ? 0 : n, -1);
   for (size_t t = 0; t < roots_.size(); ++t)
     for (size_t i = start[t]; i < start[t + 1]; ++i) {
-      const Node& node = nodes_[i];
+      const SplitNode& node = nodes_[i];
       const size_t at = start[t] + static_cast<size_t>(original_[i]);
       std::copy_n(values_.data() + i * width_, width_, value.data() + at * width_);
       if (node.child == i) continue;  // a leaf
-      feature[at] = static_cast<int32_t>(node.feature & kFeatureBits);
+      feature[at] = static_cast<int32_t>(node.feature());
       left[at] = original_[node.child];
       right[at] = original_[node.child + 1];
-      missing_left[at] = (node.feature & kMissingRightBit) == 0;
-      if ((node.feature & kCategoryBit) != 0) {
+      missing_left[at] = !node.missing_right();
+      if (node.categorical()) {
         set_start[at] = static_cast<int64_t>(node.set);
       } else {
         threshold[at] = node.threshold;
@@ -142,17 +143,26 @@ std::optional<QuickScorer> Forest::make_scorer() const {
                            features_, outputs_);
 }
 
-// Null: the trees are too large, or walks are faster than making it.
+// Null: the trees are too large, or walks are faster than making it. Counts the rows.
 const QuickScorer* Forest::scorer_for(size_t rows) const {
   if (scored_.fetch_add(rows, std::memory_order_relaxed) + rows <= kWalkedRows) return nullptr;
   std::call_once(scorer_made_, [&] { scorer_ = make_scorer(); });
   return scorer_ ? &*scorer_ : nullptr;
 }
 
-bool Forest::goes_right(const Node& node, double x) const {
-  if (x != x) return (node.feature & kMissingRightBit) != 0;
-  if ((node.feature & kCategoryBit) == 0) return x > node.threshold;
-  const double unknown = n_categories_[node.feature & kFeatureBits];
+// Null: nodes have categories or leaves lines, or walks of nodes are faster than making it.
+const CodedWalk* Forest::walk_for(size_t rows) const {
+  const size_t least = kWalkedPerNode * (nodes_.size() / roots_.size());
+  if (linear_leaves_ != nullptr || rows < kScoredRows) return nullptr;
+  if (scored_.load(std::memory_order_relaxed) <= least) return nullptr;
+  std::call_once(walk_made_, [&] { walk_ = CodedWalk::make(nodes_, roots_, features_); });
+  return walk_ ? &*walk_ : nullptr;
+}
+
+bool Forest::goes_right(const SplitNode& node, double x) const {
+  if (x != x) return node.missing_right();
+  if (!node.categorical()) return x > node.threshold;
+  const double unknown = n_categories_[node.feature()];
   const double category = x >= 0.0 && x < unknown ? x : unknown;
   return !has_category(sets_.data() + node.set, static_cast<size_t>(category));
 }
@@ -166,13 +176,25 @@ void Forest::add_value(size_t tree, size_t node, const double* row, double* out)
   for (size_t k = 0; k < width_; ++k) out[k] += value[k];
 }
 
+// The same of n rows whose leaves have no lines.
+void Forest::add_values(size_t tree, const uint32_t* leaf, size_t n, double* out) const {
+  const double* const values = values_.data();
+  if (width_ == 1) {
+    double* const own = out + tree % outputs_;
+    for (size_t i = 0; i < n; ++i) own[i * outputs_] += values[leaf[i]];
+    return;
+  }
+  for (size_t i = 0; i < n; ++i)
+    for (size_t k = 0; k < width_; ++k) out[i * width_ + k] += values[leaf[i] * width_ + k];
+}
+
 inline size_t Forest::leaf_of(const double* row, size_t tree) const {
-  const Node* const nodes = nodes_.data();
+  const SplitNode* const nodes = nodes_.data();
   size_t at = roots_[tree];
   for (;;) {
-    const Node& node = nodes[at];
+    const SplitNode& node = nodes[at];
     if (node.child == at) return at;
-    const bool right = goes_right(node, row[node.feature & kFeatureBits]);
+    const bool right = goes_right(node, row[node.feature()]);
     at = node.child + static_cast<size_t>(right);
   }
 }
@@ -193,7 +215,7 @@ void Forest::walk_block(const double* rows, size_t n, size_t tree, Arrived&& arr
 template <bool kCategories, class Arrived>
 void Forest::walk_block_of(const double* rows, size_t n, size_t tree, Arrived&& arrived) const {
   uint32_t at[kBlock], live[kBlock];  // where rows are, and which are not in leaves yet
-  const Node* const nodes = nodes_.data();
+  const SplitNode* const nodes = nodes_.data();
   for (size_t i = 0; i < n; ++i) {
     at[i] = roots_[tree];
     live[i] = static_cast<uint32_t>(i);
@@ -202,13 +224,13 @@ void Forest::walk_block_of(const double* rows, size_t n, size_t tree, Arrived&& 
     size_t kept = 0;
     for (size_t k = 0; k < left; ++k) {
       const uint32_t i = live[k], here = at[i];
-      const Node node = nodes[here];
+      const SplitNode node = nodes[here];
       const auto inner = static_cast<uint32_t>(node.child != here);  // a leaf is its own left child
-      const double x = rows[i * features_ + (node.feature & kFeatureBits)];
+      const double x = rows[i * features_ + node.feature()];
       if constexpr (kCategories) {
         at[i] = node.child + (inner & static_cast<uint32_t>(goes_right(node, x)));
       } else {
-        const uint32_t missing_right = static_cast<uint32_t>(x != x) & (node.feature >> 31);
+        const uint32_t missing_right = static_cast<uint32_t>(x != x) & (node.test >> 31);
         at[i] = node.child + (static_cast<uint32_t>(x > node.threshold) | missing_right);
       }
       live[kept] = i;
@@ -245,9 +267,39 @@ void Forest::walk_rows(Workers& workers, const Columns& table, size_t first, siz
   });
 }
 
+// arrived(tree, begin, n, leaf) for all rows [begin, begin + n) and trees [first, last), of a row
+// in their order.
+template <class Arrived>
+void Forest::walk_coded(Workers& workers, const Kernels& kernels, const CodedWalk& walk,
+                        const Columns& table, size_t first, size_t last, Arrived&& arrived) const {
+  const auto threads = static_cast<size_t>(workers.threads());
+  const size_t share = table.rows / ((threads == 1 ? 1 : 4 * threads) * kScoredRows);
+  const size_t at_once = std::min(walk.rows_at_once(), kScoredRows * std::max<size_t>(share, 1));
+  workers.run((table.rows + at_once - 1) / at_once, [&](size_t chunk, int) {
+    const size_t begin = chunk * at_once, n = std::min(at_once, table.rows - begin);
+    CodedWalk::Codes codes = walk.make_codes();
+    walk.code(kernels, table, begin, n, &codes);
+    uint32_t leaf[kScoredRows];
+    for (size_t t = first; t < last; ++t) {
+      check_interrupt();
+      for (size_t b = 0; b < n; b += kScoredRows) {
+        const size_t rows = std::min(kScoredRows, n - b);
+        walk.find_leaves(kernels, codes, b / kScoredRows, rows, t, leaf);
+        arrived(t, begin + b, rows, leaf);
+      }
+    }
+  });
+}
+
 void Forest::add_scores(Workers& workers, const Kernels& kernels, const Columns& table,
                         size_t first, size_t last, double* out) const {
   const QuickScorer* const scorer = scorer_for(table.rows);
+  const CodedWalk* const walk = scorer == nullptr ? walk_for(table.rows) : nullptr;
+  if (walk != nullptr)
+    return walk_coded(workers, kernels, *walk, table, first, last,
+                      [&](size_t t, size_t begin, size_t n, const uint32_t* leaf) {
+                        add_values(t, leaf, n, out + begin * outputs_);
+                      });
   if (scorer == nullptr)
     return walk_rows(workers, table, first, last,
                      [&](size_t t, size_t row, const double* values, uint32_t node) {
@@ -298,7 +350,15 @@ void Forest::leaves(Workers& workers, const SparseTable& table, int32_t* out) co
   });
 }
 
-void Forest::leaves(Workers& workers, const Columns& table, int32_t* out) const {
+void Forest::leaves(Workers& workers, const Kernels& kernels, const Columns& table,
+                    int32_t* out) const {
+  scored_.fetch_add(table.rows, std::memory_order_relaxed);
+  if (const CodedWalk* const walk = walk_for(table.rows))
+    return walk_coded(workers, kernels, *walk, table, 0, trees(),
+                      [&](size_t t, size_t begin, size_t n, const uint32_t* leaf) {
+                        for (size_t i = 0; i < n; ++i)
+                          out[(begin + i) * trees() + t] = original_[leaf[i]];
+                      });
   walk_rows(workers, table, 0, trees(), [&](size_t t, size_t row, const double*, uint32_t node) {
     out[row * trees() + t] = original_[node];
   });

@@ -1,7 +1,7 @@
 // Prediction with many trees. Nodes have 16 bytes and siblings are adjacent, so a step is one load
-// and one comparison; a leaf points to itself, so a block of rows can go down in lockstep. If trees
-// are small enough, many rows are scored by QuickScorer instead, which is made when enough rows
-// have been scored. Any number of threads may predict at once.
+// and one comparison; a leaf points to itself, so a block of rows can go down in lockstep. Many
+// rows are scored by QuickScorer instead if trees are small enough, or else by a CodedWalk. Either
+// is made when enough rows have been scored. Any number of threads may predict at once.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,9 @@
 #include <mutex>
 
 #include "core/threads.hpp"
+#include "predict/coded_walk.hpp"
 #include "predict/quick_scorer.hpp"
+#include "predict/split_node.hpp"
 
 namespace stagewise {
 
@@ -33,30 +35,24 @@ class Forest {
   // The same for one row of doubles: no allocation, no thread.
   void add_row(const double* row, size_t first, size_t last, double* out) const;
   // out[row * trees + t]: the leaf's node number in its tree.
-  void leaves(Workers& workers, const Columns& table, int32_t* out) const;
+  void leaves(Workers& workers, const Kernels& kernels, const Columns& table, int32_t* out) const;
   void leaves(Workers& workers, const SparseTable& table, int32_t* out) const;
 
  private:
-  struct Node {
-    union {
-      double threshold;  // of a leaf: NaN, so that nothing is greater
-      uint64_t set;      // of a categorical split: start of its set
-    };
-    uint32_t feature;  // top bit: missing goes right; next bit: categorical
-    uint32_t child;    // left; right is the next one; of a leaf: itself
-  };
-  static constexpr uint32_t kMissingRightBit = 0x80000000u, kCategoryBit = 0x40000000u;
-  static constexpr uint32_t kFeatureBits = kCategoryBit - 1;
-
   struct Order;
   void add_tree(const FlatTrees& trees, size_t t, Order& order);
   const QuickScorer* scorer_for(size_t rows) const;
   std::optional<QuickScorer> make_scorer() const;
+  const CodedWalk* walk_for(size_t rows) const;
   void add_value(size_t tree, size_t node, const double* row, double* out) const;
+  void add_values(size_t tree, const uint32_t* leaf, size_t n, double* out) const;
   template <class Arrived>
   void walk_rows(Workers& workers, const Columns& table, size_t first, size_t last,
                  Arrived&& arrived) const;
-  bool goes_right(const Node& node, double x) const;
+  template <class Arrived>
+  void walk_coded(Workers& workers, const Kernels& kernels, const CodedWalk& walk,
+                  const Columns& table, size_t first, size_t last, Arrived&& arrived) const;
+  bool goes_right(const SplitNode& node, double x) const;
   size_t leaf_of(const double* row, size_t tree) const;
   template <class Body>
   void spread_rows(Workers& workers, const SparseTable& table, Body&& body) const;
@@ -73,7 +69,7 @@ class Forest {
 
   size_t features_, outputs_;
   size_t width_;  // outputs of a tree: one, or all
-  std::vector<Node> nodes_;
+  std::vector<SplitNode> nodes_;
   std::vector<double> values_;  // per node, and output of the tree
   std::shared_ptr<const LinearLeaves> linear_leaves_;
   std::vector<int32_t> model_of_;  // per node, or -1; empty: no linear leaves
@@ -84,6 +80,8 @@ class Forest {
   mutable std::atomic<size_t> scored_ = 0;  // rows so far
   mutable std::once_flag scorer_made_;
   mutable std::optional<QuickScorer> scorer_;
+  mutable std::once_flag walk_made_;
+  mutable std::optional<CodedWalk> walk_;
 };
 
 }  // namespace stagewise

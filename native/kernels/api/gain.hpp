@@ -56,4 +56,11 @@ static inline double leaf_score(double g, double h, const Regularisation& r) {
   return score_of(g, h, leaf_value(g, h, r), r);
 }
 
+// G_L^2 / (H_L + l2) + G_R^2 / (H_R + l2) over one common denominator: one division.
+template <class Real>
+static inline Real pair_score(Real gl, Real hl, Real gr, Real hr, Real l2) {
+  const Real dl = hl + l2, dr = hr + l2;
+  return (gl * gl * dr + gr * gr * dl) / (dl * dr);
+}
+
 }  // namespace stagewise

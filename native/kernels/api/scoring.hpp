@@ -30,11 +30,23 @@ struct SymmetricTree {
   size_t depth;  // at most 8
 };
 
+// The tests of the first six levels of a tree, which rows of 16-bit codes pass together. The
+// children of test i are the tests 2 i + 1 and 2 i + 2, or behind the last test the nodes that rows
+// have reached.
+constexpr size_t kTopTests = 63;
+struct TopTests {
+  uint32_t at[kTopTests];   // of the codes that are compared
+  int16_t code[kTopTests];  // a larger one goes right
+  uint16_t node[kTopTests + 1];
+};
+
 struct ScoringKernels {
   // leaf[i] of rows 0 to n - 1, n <= kScoredRows; codes and leaf have kScoredRows rows, and those
   // from n on are undefined.
   void (*mask_leaves)(const MaskTree& tree, const int8_t* codes, size_t n, uint8_t* leaf);
   void (*symmetric_leaves)(const SymmetricTree& tree, const int8_t* codes, size_t n, uint8_t* leaf);
+  // node[i] of rows 0 to n - 1; codes[at + i] and node as above.
+  void (*top_nodes)(const TopTests& top, const int16_t* codes, size_t n, uint16_t* node);
   // out[i] += values[t][leaf[t * kScoredRows + i]] for all trees t, in order.
   void (*add_leaf_values)(const double* const* values, const uint8_t* leaf, size_t trees, size_t n,
                           double* out);

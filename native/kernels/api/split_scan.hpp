@@ -139,6 +139,17 @@ struct LevelInput {
 };
 constexpr size_t kMostBounded = 256;
 
+// The smallest and the largest code of some rows.
+struct CodeRange {
+  uint16_t least, most;
+};
+
+// The packed sum of the rows to the left of a cut, and the smallest code to its right.
+struct CutSides {
+  int64_t left_sum;
+  uint16_t next;
+};
+
 struct SplitScanKernels {
   ScanResult (*scan)(const ScanInput& input, const ScanRules& rules);
   // A number that the score of no cut exceeds, at a fraction of the work; without missing values,
@@ -161,6 +172,9 @@ struct SplitScanKernels {
   void (*symmetric_scores_of_listed)(const ScanInput& input, const uint32_t* listed, size_t n,
                                      const ScanRules& rules, double unsplit, double* right,
                                      double* left);
+  CodeRange (*code_range)(const uint16_t* codes, size_t n);
+  // Of a cut behind the code `last`.
+  CutSides (*cut_sides)(const uint16_t* codes, const int64_t* packed, size_t n, uint16_t last);
   // scratch: 2 * classes numbers.
   ScanResult (*scan_classes)(const ClassScanInput& input, const ScanRules& rules, int64_t* scratch);
   ScanResult (*sweep_classes)(const ClassSweepInput& input, const ScanRules& rules,

@@ -39,6 +39,7 @@ void GradientFinder::Scratch::reserve_rows(size_t n) {
   if (row_packed.size() >= n) return;
   row_counts.resize(n);
   row_begin.resize(n);
+  row_codes.resize(n);
   listed_sums.resize(n);
   listed_counts.resize(n);
   listed_codes.resize(n);
@@ -249,11 +250,16 @@ template <bool kCounts, class Code>
 void GradientFinder::scan_few_rows_of(const Code* codes, Scan* node, Scratch* scratch) const {
   const size_t n = node->leaf->rows();
   Scratch& s = *scratch;
-  for (size_t j = 0; j < features_->size(); ++j) {
-    if (!node->allows(j)) continue;
+  const bool random_cuts = !kCounts && has_random_cuts(*node, s);
+  node->visit_allowed(features_->size(), [&](size_t j) {
     const uint32_t feature = (*features_)[j];
     const FeatureGroups& groups = bins_.groups();
     const Code* const own = codes + groups.of(feature);
+    if (random_cuts && groups.alone(feature) && !bins_.has_missing(feature) &&
+        !bins_.coding(feature).categorical()) {
+      for (size_t i = 0; i < n; ++i) s.row_codes[i] = own[s.row_begin[i]];
+      return node->set(j, random_cut(*node, feature, s));
+    }
     if (groups.alone(feature)) {
       collect<kCounts>(own, [](Code c) { return size_t{c}; }, n, scratch);
     } else {
@@ -275,7 +281,7 @@ void GradientFinder::scan_few_rows_of(const Code* codes, Scan* node, Scratch* sc
     Candidate candidate = scan(*node, sums);
     candidate.exact = true;
     node->set(j, candidate);
-  }
+  });
 }
 
 // Whether all rows have the same gradient per unit of weight. They are compared with a row of

@@ -27,7 +27,8 @@ class GradientFinder final : public PackedGradientFinder {
     // Per row of the node.
     std::vector<int64_t> row_packed, row_counts;
     std::vector<size_t> row_begin;
-    std::vector<int64_t> all_sums;  // of a symmetric tree: per bin of a feature
+    std::vector<uint16_t> row_codes;  // of a feature
+    std::vector<int64_t> all_sums;    // of a symmetric tree: per bin of a feature
 
     void reserve_rows(size_t n);
     void reserve_bins(size_t n);
@@ -121,6 +122,9 @@ class GradientFinder final : public PackedGradientFinder {
   size_t list_touched(uint32_t bins, Scratch* scratch) const;
   template <bool kCounts, class Code, class Decode>
   void collect(const Code* codes, Decode own_code, size_t n, Scratch* scratch) const;
+  // Of random thresholds (gradient_finder_random.cpp).
+  bool has_random_cuts(const Scan& node, const Scratch& scratch) const;
+  Candidate random_cut(const Scan& node, uint32_t feature, const Scratch& scratch) const;
   Positions positions_with_min_count(const int64_t* counts, size_t bins, int64_t left,
                                      int64_t right) const;
 
