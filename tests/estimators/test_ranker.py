@@ -586,6 +586,7 @@ def test_bad_input_is_refused() -> None:
         ({"leaves": "vector"}, "a ranker has one"),
         ({"eval_metric": "rmse", "early_stopping": True}, "'rmse' is a metric of regression"),
         ({"eval_metric": "ndcg@0", "early_stopping": True}, "must be one of 'ndcg', 'map'"),
+        ({"eval_metric": "NDCG@10", "early_stopping": True}, "Did you mean 'ndcg@10'"),
         ({"sampling": "group", "subsample": 1.0}, "must be below 1 with sampling='group'"),
     ],
 )
