@@ -24,7 +24,7 @@ from stagewise import (
 )
 from stagewise._native import Workers
 from stagewise.inspection import permutation_importance, query_scores, scores, shap_values
-from stagewise.losses import RANKING_LOSSES, LambdaNdcg, QuerySquaredError
+from stagewise.losses import RANKING_LOSSES, LambdaNdcg, QuerySquaredError, XeNdcg
 from stagewise.losses.ranking import _common_unit
 from stagewise.metrics import find_metrics
 from stagewise.metrics.queries import QueryMetric, RankedQueries
@@ -231,13 +231,16 @@ def test_weight_2_is_the_query_twice(loss: str) -> None:
 def test_weight_2_is_the_query_twice_with_biases_of_positions() -> None:
     X, y, qid, position, _ = clicks(100)
     twice = qid % 3 == 0
+    position = position + 20 * (qid % 2)  # the queries have positions of their own
     weight = np.where(twice, 2.0, 1.0)
     rows = np.r_[np.arange(len(y)), np.flatnonzero(twice)]
     again = np.r_[qid, qid[twice] + 1000]
-    own = {"sampling": "uniform", "loss": "xendcg"}
+    loss = XeNdcg(position_regularization=0.5)
+    own = {"sampling": "uniform", "loss": loss}
     weighted = ranker(**own).fit(X, y, weight, qid=qid, position=position)
     repeated = ranker(**own).fit(X[rows], y[rows], qid=again, position=position[rows])
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-4)
+    assert weighted.position_bias_ == pytest.approx(repeated.position_bias_, abs=1e-6)
 
 
 @LOSSES
