@@ -37,6 +37,8 @@ def test_the_report_of_a_ranker_has_its_scores_and_worst_queries(ranker, browser
         quality.get_by_text("Show the worst queries").click()
         assert found.table()[0]["query"] in quality.locator("table").inner_text()
         assert "A row has no error by itself" in page.locator("#subgroups").inner_text()
+        assert "score" in page.locator("#dependence svg text").all_text_contents()
+        assert "1 - NDCG after each round" in page.locator("#learning").inner_text()
         for name in ("importance", "dependence", "explain", "trees", "what-if"):
             assert page.locator(f"#{name}").is_visible()
 

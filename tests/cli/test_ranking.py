@@ -75,6 +75,7 @@ def test_whole_queries_are_held_out(folder: Path, capsys: Any) -> None:
         (["--qid", "search", "--method", "forest"], "does not rank; use --method boosting"),
         (["--qid", "search", "--memory-limit", "1GB"], "a query may not be divided"),
         (["--qid", "search", "--exposure", "a"], "--exposure is for losses with a log link"),
+        (["--qid", "search", "--conformal", "cv"], "method boosting (GradientBoostingRanker)"),
         (["--qid", "search", "--hold-out", "0.01"], "40 queries is no query"),
     ],
 )

@@ -126,10 +126,11 @@ def test_rows_without_a_class_are_named(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("k", [2, 3])
-def test_a_weight_is_a_number_of_rows(kind: str, k: int) -> None:
+@pytest.mark.parametrize(("k", "absent"), [(2, None), (3, None), (3, 1)])
+def test_a_weight_is_a_number_of_rows(kind: str, k: int, absent: int | None) -> None:
     log_proba, codes = probabilities(300, k, 4)
     weight = np.random.default_rng(0).integers(0, 3, size=300)
+    weight[codes == absent] = 0
     some, kept = np.repeat(np.arange(300), weight), weight > 0
     one = MAPS[kind].fit(log_proba[kept], codes[kept], weight[kept].astype(float), shifts=True)
     two = MAPS[kind].fit(log_proba[some], codes[some], None, shifts=True)

@@ -223,13 +223,14 @@ def test_intervals_are_those_of_the_fitted_loss(loss: str, tmp_path: Path, *, lo
 
 
 @pytest.mark.parametrize(
-    ("loss", "least", "most"), [("cross_entropy", 0, 1), ("squared_log_error", -1, np.inf)]
+    ("loss", "least", "most"),
+    [("cross_entropy", 0, 1), ("beta", 0, 1), ("squared_log_error", -1, np.inf)],
 )
 def test_intervals_are_within_the_limits_of_the_targets(
     loss: str, least: float, most: float
 ) -> None:
     X, y = draw(300, 30)
-    y = 1 / (1 + np.exp(-3 * y)) if loss == "cross_entropy" else np.expm1(y)
+    y = 1 / (1 + np.exp(-3 * y)) if most == 1 else np.expm1(y)
     model = GradientBoostingRegressor(loss=loss, conformal="cv", **BOOSTING).fit(X, y)
     bounds = model.predict_interval(X, coverage=0.95)
     assert (bounds >= least).all()

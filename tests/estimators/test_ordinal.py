@@ -14,6 +14,7 @@ from stagewise import GradientBoostingClassifier, StagewiseClassifier
 from stagewise._native import Workers
 from stagewise.errors import InvalidParameterError
 from stagewise.losses import CumulativeLogit, CumulativeProbit, check_loss
+from stagewise.metrics.ordinal import quadratic_kappa
 
 LOSSES = {"cumulative_logit": CumulativeLogit, "cumulative_probit": CumulativeProbit}
 CDF = {"cumulative_logit": expit, "cumulative_probit": norm.cdf}
@@ -433,6 +434,15 @@ def test_quality_and_the_report_page_have_ordered_classes(table, tmp_path):
     np.testing.assert_allclose(total, model.decision_function(X[:20]), atol=1e-9)
     model.report(X, y, tmp_path / "report.html")
     assert (tmp_path / "report.html").stat().st_size > 10_000
+
+
+def test_kappa_of_one_class_is_zero_to_the_last_digit():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        y, k = rng.integers(0, 7, 100), int(rng.integers(0, 7))
+        assert quadratic_kappa(y, np.eye(7)[np.full(100, k)], None) == 0.0
+        weight = rng.random(100)
+        assert quadratic_kappa(np.full(100, k), np.eye(7)[np.full(100, k)], weight) == 0.0
 
 
 # ---- folds ---------------------------------------------------------------------------------------

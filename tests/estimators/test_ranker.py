@@ -24,7 +24,7 @@ from stagewise import (
 )
 from stagewise._native import Workers
 from stagewise.inspection import permutation_importance, query_scores, scores, shap_values
-from stagewise.losses import RANKING_LOSSES, LambdaNdcg, QuerySquaredError
+from stagewise.losses import RANKING_LOSSES, LambdaNdcg, QuerySquaredError, XeNdcg
 from stagewise.losses.ranking import _common_unit
 from stagewise.metrics import find_metrics
 from stagewise.metrics.queries import QueryMetric, RankedQueries
@@ -231,13 +231,16 @@ def test_weight_2_is_the_query_twice(loss: str) -> None:
 def test_weight_2_is_the_query_twice_with_biases_of_positions() -> None:
     X, y, qid, position, _ = clicks(100)
     twice = qid % 3 == 0
+    position = position + 20 * (qid % 2)  # the queries have positions of their own
     weight = np.where(twice, 2.0, 1.0)
     rows = np.r_[np.arange(len(y)), np.flatnonzero(twice)]
     again = np.r_[qid, qid[twice] + 1000]
-    own = {"sampling": "uniform", "loss": "xendcg"}
+    loss = XeNdcg(position_regularization=0.5)
+    own = {"sampling": "uniform", "loss": loss}
     weighted = ranker(**own).fit(X, y, weight, qid=qid, position=position)
     repeated = ranker(**own).fit(X[rows], y[rows], qid=again, position=position[rows])
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-4)
+    assert weighted.position_bias_ == pytest.approx(repeated.position_bias_, abs=1e-6)
 
 
 @LOSSES
@@ -577,6 +580,7 @@ def test_bad_input_is_refused() -> None:
     [
         ({"loss": "lambdarank"}, "the name of LightGBM; here it is 'ndcg'"),
         ({"loss": "squared_error"}, "must be one of 'ndcg', 'map'"),
+        ({"loss": "cox"}, "'cox' is a loss of GradientBoostingSurvival"),
         ({"loss": "softmax", "truncation": 3}, "is for loss='ndcg' or 'map' or 'pairwise'"),
         ({"loss": LambdaNdcg(), "truncation": 3}, "Pass it to the loss"),
         ({"truncation": 0}, "'truncation' of GradientBoostingRanker must be"),
@@ -586,6 +590,7 @@ def test_bad_input_is_refused() -> None:
         ({"leaves": "vector"}, "a ranker has one"),
         ({"eval_metric": "rmse", "early_stopping": True}, "'rmse' is a metric of regression"),
         ({"eval_metric": "ndcg@0", "early_stopping": True}, "must be one of 'ndcg', 'map'"),
+        ({"eval_metric": "NDCG@10", "early_stopping": True}, "Did you mean 'ndcg@10'"),
         ({"sampling": "group", "subsample": 1.0}, "must be below 1 with sampling='group'"),
     ],
 )

@@ -272,7 +272,7 @@ def test_curves_of_boosting_are_its_history(tmp_path):
     np.testing.assert_array_equal(found.validation, model.validation_loss_)
     np.testing.assert_allclose(-np.diff(found.out_of_bag), model.oob_improvement_[1:])
     assert found.out_of_bag[0] == pytest.approx(found.train[0], rel=1e-12)
-    assert (found.chosen, found.loss) == (model.n_iter_, "half squared error")
+    assert (found.chosen, found.loss) == (model.n_iter_, "half the squared error")
     assert pd.DataFrame(found.table()).columns.tolist()[0] == "rounds"
     model.save(tmp_path / "m.stgw")
     kept = learning_curves(load(tmp_path / "m.stgw"))

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from stagewise import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestClassifier
+from stagewise import (
+    GradientBoostingClassifier,
+    GradientBoostingRanker,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+)
 from stagewise.datasets import make_nested_spheres
 from stagewise.inspection import learning_curves
 from stagewise.inspection.quality.round_choice import describe_choice, describe_chosen_rounds
@@ -48,6 +53,20 @@ def test_a_number_of_rounds_that_was_given_is_not_chosen() -> None:
     model = GradientBoostingRegressor(n_estimators=20).fit(X, X[:, 0])
     assert sentence(model) == "The model uses all 20 rounds."
     assert describe_chosen_rounds(model) == ""
+
+
+def test_folds_of_a_given_number_of_rounds_choose_nothing() -> None:
+    model = GradientBoostingRegressor(n_estimators=20, conformal="cv").fit(X, X[:, 0])
+    assert sentence(model) == "The model uses all 20 rounds."
+    assert describe_chosen_rounds(model) == ""
+    assert "round_choice" not in model.fit_report_
+
+
+def test_losses_of_rankings_are_named_by_what_they_are() -> None:
+    relevance, qid = np.arange(300) % 3, np.arange(300) // 6
+    for loss, name in {"ndcg": "1 - NDCG", "map": "1 - MAP", "softmax": "softmax"}.items():
+        ranker = GradientBoostingRanker(loss=loss, n_estimators=3).fit(X, relevance, qid=qid)
+        assert learning_curves(ranker).loss == name
 
 
 def test_a_report_has_the_curves_of_the_metric_that_decided() -> None:

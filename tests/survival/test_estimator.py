@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 
 import stagewise
 from stagewise import GradientBoostingSurvival, survival_target
-from stagewise.inspection import permutation_importance, shap_values
+from stagewise.inspection import permutation_importance, scores, shap_values, survival_quality
 from stagewise.losses import SURVIVAL_LOSSES, Aft
 from survival.samples import competing, proportional, structured
 
@@ -108,6 +108,21 @@ def test_a_row_of_weight_2_is_the_row_twice(fitted):
     twice = clone(model).fit(X[rows], (time[rows], event[rows]))
     np.testing.assert_allclose(once.predict(X), twice.predict(X), rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(curves(once, X), curves(twice, X), rtol=1e-5, atol=1e-6)
+
+
+def test_scores_count_a_row_of_weight_2_twice(fitted):
+    model, X, time, event = fitted
+    weight = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
+    weight[time >= np.quantile(time, 0.8)] = 0  # the last times decide where curves end
+    rows = np.repeat(np.arange(len(X)), weight.astype(int))
+    once = scores(model, X, (time, event), sample_weight=weight, n_resamples=0)
+    twice = scores(model, X[rows], (time[rows], event[rows]), n_resamples=0)
+    for own, other in zip(once.scores, twice.scores, strict=True):
+        assert (own.value, own.baseline) == pytest.approx((other.value, other.baseline))
+    quality = survival_quality(model, X, (time, event), sample_weight=weight)
+    again = survival_quality(model, X[rows], (time[rows], event[rows]))
+    assert quality.time == again.time
+    np.testing.assert_allclose(quality.brier, again.brier)
 
 
 def test_threads_and_the_order_of_rows_change_nothing(fitted):
@@ -320,6 +335,8 @@ def test_causes_are_numbered_without_gaps():
     model = GradientBoostingSurvival(loss="cause_specific", **SMALL)
     with pytest.raises(ValueError, match=r"only events of code 1\. Use the loss 'cox'"):
         model.fit(X, (time, event > 0))
+    with pytest.raises(ValueError, match=r"No row has an event \(all 200 are censored\)"):
+        model.fit(X, (time, np.zeros(200, dtype=int)))
     with pytest.warns(UserWarning, match="no event with the code 2, so the predicted incidence"):
         model.fit(X, (time, np.where(event == 2, 3, event)))
     assert (model.predict_cumulative_incidence(X).values[:, 1] == 0.0).all()
@@ -400,6 +417,9 @@ def test_curves_are_drawn(fitted):
     assert len(ax.get_legend().get_texts()) == 3
     if model.loss in ("cause_specific", "fine_gray"):
         model.predict_cumulative_incidence(X[:2]).plot()
+    line = model.predict_cumulative_hazard(X[:1], times=[3.0, 1.0, 2.0]).plot().lines[0]
+    assert list(line.get_xdata()) == [0.0, 1.0, 2.0, 3.0]
+    assert (np.diff(line.get_ydata()) >= 0.0).all()
     import matplotlib.pyplot as plt
 
     plt.close("all")

@@ -119,8 +119,10 @@ class TemperatureMap(CalibrationMap):
         bias[known] = of_known
         rest = logsumexp(inverse * own + of_known, axis=1)
         least = np.log(_least(codes, weight))
+        w = np.ones(len(codes)) if weight is None else weight
         for k in np.flatnonzero(~known):
-            bias[k] = least - logsumexp(inverse * log_proba[:, k] - rest) + np.log(len(codes))
+            odds = logsumexp(inverse * log_proba[:, k] - rest, b=w) - np.log(w.sum())
+            bias[k] = least - odds
         return cls(inverse, bias)
 
     def apply(self, log_proba: Matrix) -> Matrix:

@@ -425,7 +425,9 @@ def _print_summary(
 
 def _chose_rounds(result: dict[str, Any], scores: HeldOutScores) -> bool:
     """Return whether the scored rows also chose the number of rounds, which flatters the scores."""
-    if scores.kind in ("folds", "fraction"):
+    if scores.kind == "folds":
+        return "rounds_chosen" in result
+    if scores.kind == "fraction":
         return "rounds" in result
     return scores.kind == "file" and "validation_loss" in result
 

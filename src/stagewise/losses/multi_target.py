@@ -40,8 +40,8 @@ class MultiTargetLoss(Loss):
     def __init__(self, one: Loss, n_targets: int) -> None:
         if one.n_outputs != 1:
             raise ValueError(
-                f"{type(one).__name__} has {one.n_outputs} scores per row, but y has {n_targets} "
-                "targets. Several targets need a loss with one score per row."
+                f"y has {n_targets} targets, but the loss {one.name!r} is for one: it has "
+                f"{one.n_outputs} scores for each row. Fit one model per target."
             )
         self.one, self.n_outputs = one, n_targets
         self.name, self.degree, self.leaf_quantile = one.name, one.degree, one.leaf_quantile

@@ -34,13 +34,18 @@ class PositionBias:
     TOLERANCE = 1e-6
 
     def __init__(
-        self, position: Vector, regularization: float, largest_step: float, unit: float
+        self,
+        position: Vector,
+        weight: Vector | None,
+        regularization: float,
+        largest_step: float,
+        unit: float,
     ) -> None:
         self.positions, self._code = np.unique(position, return_inverse=True)
         self.values = np.zeros(len(self.positions))
         self._regularization, self._largest_step = regularization, largest_step
         self._tolerance = self.TOLERANCE * unit
-        self._counts = np.bincount(self._code)
+        self._counts = np.bincount(self._code, weight)
 
     def added(self, score: Vector) -> Vector:
         """Return F + b."""
@@ -104,6 +109,7 @@ class QueryBoundLoss(BoundLoss):
         if loss.corrects_position and POSITION in (y.dtype.names or ()):
             self.bias = PositionBias(
                 own[POSITION],
+                self.row_weight,
                 loss.position_regularization,
                 loss.largest_bias_step,
                 loss.sampling_unit(own, self.row_weight),

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 __all__ = ["loss_words"]
 
-FACTORS = {"squared_error": "half the squared error"}
-"""Losses whose values have a factor, by name."""
+WORDS = {
+    "squared_error": "half the squared error",
+    "ndcg": "1 - NDCG",
+    "yetirank": "1 - NDCG",
+    "map": "1 - MAP",
+}
+"""Losses whose values are not what their name suggests."""
 
 
 def loss_words(name: str) -> str:
@@ -14,4 +19,4 @@ def loss_words(name: str) -> str:
     >>> loss_words("squared_error"), loss_words("log_loss")
     ('half the squared error', 'log loss')
     """
-    return FACTORS.get(name, name.replace("_", " "))
+    return WORDS.get(name, name.replace("_", " "))

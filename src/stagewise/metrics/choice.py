@@ -107,6 +107,9 @@ def _hint(name: str, names: list[str]) -> str:
         return f" {name!r} is a scorer of scikit-learn; pass {scorer}."
     if found := SCORERS.get(name.lower()):
         return f" For {name}, pass sklearn.metrics.get_scorer({found!r})."
+    lower = metric_by_name(name.lower())
+    if lower is not None and lower.task == METRICS[names[0]].task:
+        return f" Did you mean {name.lower()!r}?"
     return nearest_name(name, names)
 
 

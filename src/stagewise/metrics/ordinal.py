@@ -43,12 +43,13 @@ def quadratic_kappa(y: npt.NDArray[Any], p: Vector, weight: Vector | None) -> fl
     n, chosen = p.shape[1], p.argmax(axis=1).astype(np.int32)
     codes = np.arange(n, dtype=np.float64)
     known, taken = (sum_by_code(c.astype(np.int32), n, weight) for c in (y, chosen))
-    total = known.sum()
-    squares = (codes**2 @ known + codes**2 @ taken) / total
-    expected = squares - 2.0 * (codes @ known) * (codes @ taken) / total**2
-    if expected <= 0.0:
+    if np.count_nonzero(known + taken) == 1:
         return 0.0
-    return 1.0 - mean_rows((chosen - y.astype(np.float64)) ** 2, weight) / float(expected)
+    total = known.sum()
+    # Of each class as the prediction; with whole weights all of this is exact.
+    squares = codes**2 @ known - 2.0 * codes * (codes @ known) + codes**2 * total
+    expected = float(squares @ (taken / total)) / float(total)
+    return 1.0 - mean_rows((chosen - y.astype(np.float64)) ** 2, weight) / expected
 
 
 def rank_mae(y: npt.NDArray[Any], p: Vector, weight: Vector | None) -> float:

@@ -191,6 +191,7 @@ class _BoostingTrainer:
             monitor.evals,
             fold_ensembles,
             oof_learned,
+            rounds_given=not spec.hold_out.chooses,
         )
 
     def cross_fit(self) -> CrossFit:

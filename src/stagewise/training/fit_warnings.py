@@ -104,9 +104,9 @@ def warn_of_one_class(
     )
     check = "check that the rows of X belong to those of y"
     rate = f"learning_rate={params['learning_rate']:.3g}"
-    if data.valid is None and result.chosen is None:
+    if data.valid is None and not result.held_out_rows_chose:
         warn_caller(f"{same} Set a larger n_estimators than {rounds:,}, or raise {rate}.")
-    elif rounds < result.rounds_run or result.chosen is not None:
+    elif rounds < result.rounds_run or result.held_out_rows_chose:
         metric = params.get("eval_metric")
         by = "the loss" if metric is None else f"eval_metric={short_repr(metric)}"
         warn_caller(

@@ -96,6 +96,9 @@ class FitResult:
         The models of the folds, if they have the columns of the model.
     oof_learned : tuple of dict
         What the loss learned in each fold, as in `Model.learned`; empty if it learns nothing.
+    rounds_given : bool
+        Whether the folds have a given number of rounds, and `chosen` is no choice: their rows are
+        for conformity scores.
     """
 
     model: Model | TermModel
@@ -111,6 +114,12 @@ class FitResult:
     evals: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     fold_ensembles: tuple[Any, ...] = ()
     oof_learned: tuple[dict[str, npt.NDArray[np.float64]], ...] = ()
+    rounds_given: bool = False
+
+    @property
+    def held_out_rows_chose(self) -> bool:
+        """Whether folds chose the number of rounds."""
+        return self.chosen is not None and not self.rounds_given
 
     def best_scores(self, n_rounds: int) -> dict[str, dict[str, float]]:
         """Return the loss and the metrics of every set at the last of the rounds that are kept.
@@ -133,7 +142,7 @@ class FitResult:
 
     def report(self) -> dict[str, Any]:
         """Return the facts, by the names of `fit_report_`."""
-        missing = {}
+        missing, choice = {}, None if self.rounds_given else self.chosen
         if self.missing_features is not None:
             missing = {"constant_or_missing_features": self.missing_features}
         return {
@@ -142,7 +151,7 @@ class FitResult:
             "stop_reason": self.stop_reason or self.completion,
             "rounds_run": self.rounds_run,
             "method_ended": self.method_ended,
-            **({} if self.chosen is None else {"round_choice": asdict(self.chosen)}),
+            **({} if choice is None else {"round_choice": asdict(choice)}),
         }
 
 

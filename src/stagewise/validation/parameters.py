@@ -211,13 +211,16 @@ def nearest_name(name: str, names: Iterable[str], module: str = "") -> str:
     return f" Did you mean {f'{module}.'.lstrip('.') + close[0]!r}?" if close else ""
 
 
-def unknown_loss(loss: Any, owner: str, names: Iterable[str], forms: str) -> UnknownLossError:
+def unknown_loss(
+    loss: Any, owner: str, names: Iterable[str], forms: str, hint: str = ""
+) -> UnknownLossError:
     """Return the error for an unknown loss, with ours: of another library, or similar.
 
-    `forms` are words about what else `owner`, the estimator, accepts.
+    `forms` are words about what else `owner`, the estimator, accepts; `hint` is a sentence about
+    losses that no other library has.
     """
     known = list(names)
-    hint = foreign_loss_hint(loss, known) or nearest_name(str(loss), known)
+    hint = foreign_loss_hint(loss, known) or hint or nearest_name(str(loss), known)
     allowed = f"one of {', '.join(map(repr, known))}, {forms}"
     return UnknownLossError(refused_word("loss", owner, loss, allowed, hint))
 

@@ -46,7 +46,8 @@ def make_estimator(task: str, args: argparse.Namespace, screen: Screen) -> Any:
             continue
         if not has_parameter(kind, name):
             raise InputError(
-                f"{option} is not available with --method {args.method}; leave it out."
+                f"{option} is not available with --method {args.method} ({kind.__name__}); leave "
+                "it out."
             )
         parameters[name] = value
     if has_parameter(kind, "verbose"):

@@ -120,10 +120,11 @@ class _Curves:
         few = len(lines) <= FEW_LINES
         names = [str(i) for i in range(len(lines))] if labels is None and few else labels
         start = 1.0 if self.what == "survival" else 0.0
+        order = np.argsort(self.times, kind="stable")
         for number, line in enumerate(lines):
             own = {"color": None if few else DOTS, "alpha": 1.0 if few else 0.4, "lw": 1.4}
             own["label"] = None if names is None else str(names[number])
-            times, values = np.append(0.0, self.times), np.append(start, line)
+            times, values = np.append(0.0, self.times[order]), np.append(start, line[order])
             ax.step(times, values, where="post", **own)
         ax.axhline(0.0, color=LINE, lw=0.6)
         if self.what != "cumulative hazard":

@@ -17,6 +17,7 @@ from stagewise.estimators.bases.trees.tree_attributes import TreeAttributes
 from stagewise.estimators.parameters.make_specs import BOOSTING_RULES, BOOSTING_USES, tree_adapter
 from stagewise.estimators.survival.predictions import SurvivalPredictions
 from stagewise.losses import SURVIVAL_LOSSES, Loss
+from stagewise.losses.owners import refused_loss
 from stagewise.losses.survival.base import SurvivalLoss
 from stagewise.model.model import Model
 from stagewise.training.reading.survival_reader import SurvivalReader
@@ -25,11 +26,7 @@ from stagewise.training.results import FitResult
 from stagewise.training.specs import FitContext, LearnerAdapter
 from stagewise.training.stored.checkpoint import Checkpoints
 from stagewise.validation.messages import short_repr
-from stagewise.validation.parameters import (
-    default_parameters,
-    suggests_names,
-    unknown_loss,
-)
+from stagewise.validation.parameters import default_parameters, suggests_names
 
 __all__ = ["GradientBoostingSurvival"]
 
@@ -234,7 +231,7 @@ held_out_rows_, feature_importances_, n_features_in_, feature_names_in_, fit_rep
             self._check_own_parameters(None)
             return loss
         if not isinstance(loss, str) or loss not in SURVIVAL_LOSSES:
-            raise unknown_loss(loss, name, SURVIVAL_LOSSES, SURVIVAL_FORMS)
+            raise refused_loss(loss, name, SURVIVAL_LOSSES, SURVIVAL_FORMS)
         self._check_own_parameters(loss)
         kind = SURVIVAL_LOSSES[loss]
         try:

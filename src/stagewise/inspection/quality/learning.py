@@ -20,6 +20,7 @@ from stagewise.estimators.bases.trees.forest import BaseForest
 from stagewise.estimators.bases.trees.tree import BaseDecisionTree
 from stagewise.inspection.fitted_model import Vector
 from stagewise.inspection.quality.plots import plot_learning
+from stagewise.losses.words import loss_words
 from stagewise.metrics import METRICS, find_metrics
 from stagewise.metrics.choice import LOSS
 from stagewise.validation.arguments import suggests_arguments
@@ -162,8 +163,7 @@ def learning_curves(estimator: Any, metric: str | None = None) -> LearningCurves
             f"This {kind} recorded no losses. Fit it with oob_score=True or pass X_val and "
             "y_val to fit."
         )
-    loss = estimator.model_.loss
-    loss = "half squared error" if loss == "squared_error" else loss
+    loss = loss_words(estimator.model_.loss)
     chosen = estimator.best_iteration_
     return LearningCurves(loss, train, validation, out_of_bag, chosen, unit, sets)
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from stagewise.axes import LINE, new_axes
 from stagewise.display import Displayed, Summary
 from stagewise.errors import InvalidParameterError
+from stagewise.inspection.quantiles import weighted_quantiles
 from stagewise.inspection.survival.rows import EventRows, Rows, event_rows, is_survival
 from stagewise.inspection.survival.scores import survival_metrics
 from stagewise.metrics.survival import brier_rows, time_mean
@@ -222,7 +223,8 @@ def predicted_means(rows: EventRows, groups: list[Rows], times: Vector) -> Matri
 def median_event_time(rows: EventRows) -> float:
     """Return the median of the times of events, or raise ValueError if there are none."""
     rows.times()
-    return float(np.median(rows.time[rows.is_event]))
+    own = rows.is_event
+    return float(weighted_quantiles(rows.time[own], rows.weight[own], 0.5))
 
 
 def _shown(probability: Matrix, cause: int | None) -> Matrix:

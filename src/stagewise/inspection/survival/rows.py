@@ -18,6 +18,7 @@ from stagewise.data.survival_target import read_survival
 from stagewise.estimators.bases.model_access import fit_loss
 from stagewise.estimators.survival.curves import IncidenceCurves, SurvivalCurves
 from stagewise.estimators.survival.predictions import SurvivalPredictions
+from stagewise.inspection.quantiles import weighted_quantiles
 from stagewise.kaplan_meier import AalenJohansen, KaplanMeier
 from stagewise.losses.survival.base import SurvivalLoss
 from stagewise.losses.survival.competing_risks import CompetingRisksLoss
@@ -146,14 +147,14 @@ class EventRows:
 
     def times(self, n_points: int = POINTS) -> Vector:
         """Return the times of curves, until a quantile of the times."""
-        if not self.is_event.any():
+        if not (self.is_event & (self.weight > 0.0)).any():
             of_cause = "" if self.cause is None else f" of the cause {self.cause}"
             raise ValueError(
                 f"No row has an event{of_cause}, so there is nothing to compare curves with. Pass "
                 "rows with events."
             )
-        first = float(self.time[self.is_event].min())
-        last = max(float(np.quantile(self.time, LAST)), first)
+        first = float(self.time[self.is_event & (self.weight > 0.0)].min())
+        last = max(float(weighted_quantiles(self.time, self.weight, LAST)), first)
         return np.linspace(0.0, last, n_points + 1)[1:]
 
     def blocks(self) -> Iterator[slice]:

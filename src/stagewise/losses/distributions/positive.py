@@ -142,6 +142,10 @@ class BetaLoss(DistributionLoss):
     bounds = ((-20.0, 20.0), (-7.0, 14.0))
     largest_offset = 20.0
 
+    @property
+    def prediction_limits(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
     def check(self, y: npt.NDArray[Any]) -> None:
         remedy = (
             "Divide percentages by 100; move 0 and 1 inside, for example by (y (n - 1) + ½) / n, "

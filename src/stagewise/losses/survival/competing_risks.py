@@ -88,6 +88,8 @@ class CauseSpecific(CompetingRisksLoss):
     def of_rows(self, y: npt.NDArray[Any], weight: Vector | None) -> CauseSpecific:
         """Return the loss with one output for each event code."""
         counts = np.bincount(y["event"].astype(np.intp), minlength=2)[1:]
+        if not counts.any():
+            self.check(y)  # all rows are censored
         if len(counts) == 1:
             raise ValueError(
                 "The loss 'cause_specific' needs events of several causes, with the codes 1, 2, …; "

@@ -27,6 +27,7 @@ class QueryRows(EvaluatedRows):
     baseline = "random order"
     baseline_note = "the mean score of random orders of the rows"
     subject = "the order of the rows of a query"
+    prediction = "score"
 
     def __init__(self, given: GivenRows) -> None:
         super().__init__(given)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stagewise.inspection.fitted_model import Vector
+from stagewise.inspection.quantiles import weighted_quantiles
 from stagewise.inspection.survival.quality import brier_curves, predicted_means
 from stagewise.inspection.survival.rows import EventRows, Rows
 from stagewise.kaplan_meier import KaplanMeier
@@ -189,7 +190,8 @@ def _curves(
 def _horizons(rows: EventRows) -> list[float]:
     """Return the times of calibration, within the times of the curves."""
     last = rows.times()[-1]
-    found = np.quantile(rows.time[rows.is_event], HORIZONS, method="inverted_cdf")
+    own = rows.is_event
+    found = weighted_quantiles(rows.time[own], rows.weight[own], HORIZONS)
     return [float(t) for t in np.unique(np.minimum(found, last))]
 
 

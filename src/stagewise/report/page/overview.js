@@ -63,7 +63,7 @@ function candidates(rows) {
 /** A score in plain words. */
 function inWords({ name, value }, o) {
   const explained = (of, constant) => (value >= 0 ? `${share(value)} of the ${of} explained` : `worse than ${constant}`);
-  if (name.startsWith("d2_")) return explained("deviance", `the ${o.baseline}`);
+  if (name.startsWith("d2_")) return explained(name === "d2_pinball" ? "pinball loss" : "deviance", `the ${o.baseline}`);
   if (name.endsWith("_deviance")) return "mean deviance; 0 is perfect";
   const several = o.outputs.length > 2 ? ", mean over the classes" : "";
   return {

@@ -16,11 +16,11 @@ from stagewise.estimators.bases.predictions.calibrated import calibrated, is_cal
 from stagewise.estimators.bases.predictions.costs import check_costs
 from stagewise.estimators.bases.predictions.dataset_predictions import predicts_datasets
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
+from stagewise.losses.owners import refused_loss
 from stagewise.losses.registration import LOSS_FORMS, custom_loss
 from stagewise.losses.scores import squeeze_outputs
 from stagewise.model.model import Model
 from stagewise.training.reading.target_reader import ClassReader, TargetReader
-from stagewise.validation.parameters import unknown_loss
 
 __all__ = ["ClassifierPredictions", "make_class_loss"]
 
@@ -46,7 +46,7 @@ def _class_loss(loss: Any, classes: npt.NDArray[Any], estimator_name: str) -> Lo
     if own is not None:
         return own.for_classes(len(classes))
     if not (isinstance(loss, str) and loss in CLASSIFICATION_LOSSES):
-        raise unknown_loss(loss, estimator_name, CLASSIFICATION_LOSSES, LOSS_FORMS)
+        raise refused_loss(loss, estimator_name, CLASSIFICATION_LOSSES, LOSS_FORMS)
     return CLASSIFICATION_LOSSES[loss](len(classes))
 
 

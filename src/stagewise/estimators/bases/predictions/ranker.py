@@ -12,6 +12,7 @@ from stagewise.data.ranking import is_ranking_target, ranking_target
 from stagewise.errors import InvalidParameterError
 from stagewise.estimators.bases.predictions.dataset_predictions import predicts_datasets
 from stagewise.losses import Loss
+from stagewise.losses.owners import refused_loss
 from stagewise.losses.ranking import RANKING_LOSSES, RankingLoss
 from stagewise.losses.scores import squeeze_outputs
 from stagewise.metrics.queries import QueryMetric
@@ -20,7 +21,6 @@ from stagewise.training.reading.query_reader import QueryReader
 from stagewise.training.reading.target_reader import TargetReader
 from stagewise.validation.arguments import check_argument
 from stagewise.validation.messages import short_repr
-from stagewise.validation.parameters import unknown_loss
 from stagewise.validation.rules import Number
 
 __all__ = ["RankerPredictions", "RankingLossParameters", "queries_of"]
@@ -179,7 +179,7 @@ class RankingLossParameters:
             return loss
         kind = RANKING_LOSSES.get(loss) if isinstance(loss, str) else None
         if kind is None:
-            raise unknown_loss(loss, name, RANKING_LOSSES, RANKING_FORMS)
+            raise refused_loss(loss, name, RANKING_LOSSES, RANKING_FORMS)
         if given and "truncation" not in kind.parameter_names:
             users = [n for n, k in RANKING_LOSSES.items() if "truncation" in k.parameter_names]
             raise InvalidParameterError(

@@ -22,13 +22,13 @@ from stagewise.losses import (
     Quantiles,
     is_class_loss,
 )
+from stagewise.losses.owners import refused_loss
 from stagewise.losses.registration import LOSS_FORMS, custom_loss
 from stagewise.losses.scores import squeeze_outputs
 from stagewise.metrics.probabilistic import d2_pinball
 from stagewise.model.model import Model
 from stagewise.training.reading.target_reader import NumberReader, TargetReader
 from stagewise.validation.messages import short_repr
-from stagewise.validation.parameters import unknown_loss
 
 __all__ = ["RegressionLossParameters", "RegressorPredictions"]
 
@@ -212,7 +212,7 @@ class RegressionLossParameters:
                 )
             return own
         if kind is None:
-            raise unknown_loss(loss, estimator_name, REGRESSION_LOSSES, LOSS_FORMS)
+            raise refused_loss(loss, estimator_name, REGRESSION_LOSSES, LOSS_FORMS)
         try:
             return kind(**given)
         except (TypeError, ValueError) as error:
