@@ -72,6 +72,67 @@ def test_ordinary_gains_are_used_as_they_are(largest: float) -> None:
     np.testing.assert_array_equal(_common_unit(gain / 2**12 / largest).max(), 8.0)
 
 
+# ---- negative relevance ------------------------------------------------------------------------
+
+SIGNED = pytest.mark.parametrize("loss", ["pairwise", "query_squared_error"])
+
+
+@SIGNED
+def test_losses_of_differences_permit_negative_relevance(loss: str) -> None:
+    X, y, qid = queries()
+    plain, moved = (
+        ranker(loss=loss, gains="linear", early_stopping=True).fit(X, y - shift, qid=qid)
+        for shift in (0.0, 2.0)
+    )
+    np.testing.assert_allclose(moved.predict(X), plain.predict(X), atol=1e-5)
+    assert moved.score(X, y, qid=qid) > 0.9
+
+
+@SIGNED
+def test_exponential_gains_of_negative_relevance_are_finite(loss: str) -> None:
+    X, y, qid = queries()
+    model = ranker(loss=loss).fit(X, y - 3, qid=qid)
+    assert model.score(X, y, qid=qid) > 0.9
+
+
+@pytest.mark.parametrize("loss", ["ndcg", "map", "softmax", "xendcg", "yetirank"])
+@pytest.mark.parametrize("gains", ["linear", "exponential"])
+def test_other_losses_refuse_negative_relevance(loss: str, gains: str) -> None:
+    X, y, qid = queries()
+    with pytest.raises(ValueError, match=f"for loss='{loss}'.*it is -0.5 at row 9; 1 of"):
+        ranker(loss=loss, gains=gains).fit(X, np.where(np.arange(len(y)) == 9, -0.5, y), qid=qid)
+
+
+@SIGNED
+@pytest.mark.parametrize("metric", ["ndcg@5", ["map", "err"]])
+def test_metrics_of_gains_refuse_negative_relevance(loss: str, metric: Any) -> None:
+    X, y, qid = queries()
+    name = metric if isinstance(metric, str) else metric[-1]
+    with pytest.raises(ValueError, match=f"negative for eval_metric='{name}'.*in query"):
+        ranker(loss=loss, eval_metric=metric, early_stopping=True).fit(X, y - 3, qid=qid)
+    model = ranker(loss=loss, eval_metric="map", early_stopping=True).fit(X, y - 1, qid=qid)
+    with pytest.raises(ValueError, match="negative for NDCG: in query"):
+        model.score(X, y - 1, qid=qid)
+    with pytest.raises(ValueError, match="negative for NDCG and the other metrics: in query"):
+        query_scores(model, X, y - 1, qid=qid)
+
+
+@pytest.mark.parametrize("dtype", ["U4", object])
+def test_errors_have_the_text_of_a_query(dtype: Any) -> None:
+    X, y, qid = queries()
+    named = np.array([f"q{q}" for q in qid]).astype(dtype)
+    with pytest.raises(ValueError, match=f"in query 'q{qid[0]}' it is -1 at row 0"):
+        ranker().fit(X, np.where(np.arange(len(y)) == 0, -1, y), qid=named)
+    with pytest.raises(ValueError, match=r"out: query 'q\d+' has"):
+        ranker().fit(X, y, np.arange(len(y)) + 1.0, qid=named)
+
+
+def test_a_list_of_gains_has_none_of_negative_relevance() -> None:
+    X, y, qid = queries()
+    with pytest.raises(ValueError, match=r"gains has 4 entries.*the relevance is -1"):
+        ranker(loss="pairwise", gains=[0, 1, 3, 7]).fit(X, y - 1, qid=qid)
+
+
 # ---- squared error -------------------------------------------------------------------------------
 
 
@@ -556,7 +617,10 @@ def test_bad_input_is_refused() -> None:
         ({"query_sizes": [3, 4], "qid": None}, "query_sizes add up to 7 rows, but there are"),
         ({"query_sizes": [len(y), 0], "qid": None}, "entry 1 is 0"),
         ({"query_sizes": [len(y)]}, "Pass qid or query_sizes, not both"),
-        ({"y": np.where(np.arange(len(y)) == 5, -1, y)}, "must not be negative.*at row 5"),
+        (
+            {"y": np.where(np.arange(len(y)) == 5, -1, y)},
+            f"negative for loss='ndcg' .*permit it.*in query {qid[5]} it is -1 at row 5",
+        ),
         ({"y": y + 40}, "at row 0, above 31"),
         ({"y": np.where(np.arange(len(y)) == 5, np.nan, y)}, "missing, the first at row 5"),
         ({"y": np.zeros(len(y))}, "nothing can be ranked: none of the 60 queries"),

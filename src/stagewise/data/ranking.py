@@ -39,7 +39,8 @@ def ranking_target(
     Parameters
     ----------
     relevance : array-like of shape (n_rows,)
-        How relevant each row is for its query: numbers that are not negative; 0 is not relevant.
+        How relevant each row is for its query: numbers; 0 is not relevant. Only the losses
+        "pairwise" and "query_squared_error" permit negative ones.
     qid : array-like of shape (n_rows,), or a number
         The query of every row, in any order: numbers or text. A number: all rows are one query.
     query_sizes : array-like of int, or None

@@ -239,7 +239,8 @@ feature_names_in_, fit_report_, oob_best_iteration_, seed_
             The rows: what may be ranked, such as documents, together with its query.
         y : array-like of shape (n_rows,)
             The relevance of each row for its query: grades such as 0 to 4, or 0 and 1, or other
-            numbers that are not negative. Or a `ranking_target`, which has the queries, too.
+            numbers that are not negative; with loss="pairwise" and "query_squared_error" any
+            numbers. Or a `ranking_target`, which has the queries, too.
         sample_weight : array-like of shape (n_rows,) or None
             Weights of queries, equal for all rows of a query: weight 2 is the query twice. A row of
             weight 0 is left out.

@@ -65,6 +65,8 @@ class RankingLoss(Loss):
     position_regularization: float = 0.0
     counts_rows: bool = False
     """Whether the mean loss is that of rows, so that a query counts by the number of its rows."""
+    uses_differences = False
+    """Whether only differences of gains matter, so that the relevance may be negative."""
     largest_bias_step: float = 1.0
     """The largest Newton step of the bias of a position."""
 
@@ -193,7 +195,7 @@ def _common_unit(gain: Vector) -> Vector:
 
     The losses of pairs and of gains with random numbers depend on the size of gains.
     """
-    exponent = int(np.frexp(gain.max(initial=0.0))[1])
+    exponent = int(np.frexp(np.abs(gain).max(initial=0.0))[1])
     return gain if exponent in USUAL_EXPONENTS else np.ldexp(gain, USUAL_EXPONENT - exponent)
 
 
@@ -266,13 +268,13 @@ class LambdaMap(_PairLoss):
 class PairwiseLogistic(_PairLoss):
     """RankNet: the logistic loss of the pairs of a query (Burges et al. 2005).
 
-    Domain: gains of at least 0. Link: identity.
+    Domain: any gains. Link: identity.
 
         L = Σ |gain_i - gain_j| log(1 + exp(-σ (F_i - F_j))),  over pairs with gain_i > gain_j
 
     The loss that is reported is the mean of the pairs, without their weights. Gains whose largest
-    is below 1 or at least 32 are divided by a power of two, so that it is from 8 to 16. Hessian:
-    σ² Σ_j |gain_i - gain_j| p_ij (1 - p_ij).
+    size is below 1 or at least 32 are divided by a power of two, so that it is from 8 to 16.
+    Hessian: σ² Σ_j |gain_i - gain_j| p_ij (1 - p_ij).
 
     Parameters
     ----------
@@ -284,6 +286,7 @@ class PairwiseLogistic(_PairLoss):
 
     name = "pairwise"
     metric = "pairs"
+    uses_differences = True
 
     def _scaled_gains(self, gain: Vector, codes: npt.NDArray[np.int32]) -> Vector:
         return _common_unit(gain)
@@ -389,7 +392,7 @@ class YetiRank(RankingLoss):
 class QuerySquaredError(_ListLoss):
     """Squared error within queries: a constant of each query does not matter (QueryRMSE).
 
-    Domain: gains of at least 0. Link: identity.
+    Domain: any gains. Link: identity.
 
         L = ½ Σ_i (gain_i - F_i - c)² / n,  c = mean of gain - F over the query of row i
 
@@ -405,6 +408,7 @@ class QuerySquaredError(_ListLoss):
 
     name = "query_squared_error"
     metric = "squared"
+    uses_differences = True
     counts_rows = True
     largest_bias_step = math.inf
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stagewise.exact_sums import mean_rows
 
-__all__ = ["RANKING_NAMES", "QueryMetric", "RankedQueries", "parse_ranking_name"]
+__all__ = ["RANKING_NAMES", "QueryMetric", "RankedQueries", "parse_ranking_name", "uses_gains"]
 
 Vector = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
@@ -30,6 +30,12 @@ def parse_ranking_name(name: str) -> tuple[str, int | None] | None:
     """Return the kind and the rank of a name such as "ndcg@10"; None: it is no such name."""
     found = _NAME.fullmatch(name)
     return None if found is None else (found[1], int(found[2]) if found[2] else None)
+
+
+def uses_gains(name: str) -> bool:
+    """Return whether a metric depends on the size of gains, which then must not be negative."""
+    found = parse_ranking_name(name)
+    return found is not None and found[0] in ("ndcg", "err")
 
 
 @dataclass(frozen=True)

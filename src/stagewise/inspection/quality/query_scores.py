@@ -187,8 +187,7 @@ def read_ranking(
     estimator: Any, y: Any, sample_weight: Any, n_rows: int
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Vector | None]:
     """Return the target of a ranker as its losses read it, the names of queries, and weights."""
-    reader: Any = estimator._target_reader()  # noqa: SLF001
-    assert isinstance(reader, QueryReader)
+    reader = QueryReader(type(estimator).__name__, estimator.gains, "NDCG and the other metrics")
     found = reader.read(y, sample_weight, n_rows)
     return found.y, np.unique(y["qid"]), found.weight
 

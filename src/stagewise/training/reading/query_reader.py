@@ -34,14 +34,6 @@ def gains_of(relevance: Vector, gains: str | Sequence[float]) -> Vector:
     gains : {"exponential", "linear"} or sequence of floats
         2^r - 1; r itself; or the gains of the relevance 0, 1, 2, …
     """
-    negative = relevance < 0
-    if negative.any():
-        row = int(np.argmax(negative))
-        raise ValueError(
-            f"The relevance must not be negative, but it is {relevance[row]:g} at row {row}; "
-            f"{int(negative.sum())} of {len(relevance)} are. Add a constant, or use 0 for rows "
-            "that are not relevant."
-        )
     if gains == "linear":
         return relevance
     if gains == "exponential":
@@ -55,7 +47,8 @@ def gains_of(relevance: Vector, gains: str | Sequence[float]) -> Vector:
             )
         return np.exp2(relevance) - 1.0
     table = np.asarray(gains, dtype=np.float64)
-    outside = (relevance != np.floor(relevance)) | (relevance >= len(table))
+    whole = relevance == np.floor(relevance)
+    outside = ~(whole & (relevance >= 0) & (relevance < len(table)))
     if outside.any():
         row = int(np.argmax(outside))
         raise ValueError(
@@ -78,10 +71,13 @@ class QueryReader:
         The estimator's name, for messages.
     gains : {"exponential", "linear"} or sequence of floats
         As of `gains_of`.
+    refuses_negative : str
+        What needs relevance of at least 0, for messages. Empty: relevance may be negative.
     """
 
     caller: str
     gains: Any = "exponential"
+    refuses_negative: str = "this ranking"
 
     def read(self, y: Any, sample_weight: Any, n_rows: int) -> Target:
         """Return the targets of rows; rows of one query are held out together."""
@@ -107,6 +103,8 @@ class QueryReader:
         if not np.isfinite(relevance).all():
             refuse_missing(np.isnan(relevance))
             refuse_infinite(relevance)
+        if self.refuses_negative:
+            self._refuse_negative(relevance, y["qid"])
         shown = with_positions and POSITION in y.dtype.names
         target = np.empty(n_rows, FIELDS + ([(POSITION, np.float64)] if shown else []))
         target["relevance"], target["gain"] = relevance, gains_of(relevance, self.gains)
@@ -116,6 +114,22 @@ class QueryReader:
         weight = _weights_of_queries(check_weight(sample_weight, n_rows), target["query"], names)
         weight = None if weight is None else as_frequencies(weight)
         return Target(target, weight, groups=target["query"])
+
+    def _refuse_negative(self, relevance: Vector, qid: npt.NDArray[Any]) -> None:
+        negative = relevance < 0
+        if not negative.any():
+            return
+        row = int(np.argmax(negative))
+        raise ValueError(
+            f"The relevance must not be negative for {self.refuses_negative}: in query "
+            f"{_name(qid, row)} it is {relevance[row]:g} at row {row}; "
+            f"{int(negative.sum())} of {len(relevance)} are negative. Add a constant, or use 0 for "
+            "rows that are not relevant."
+        )
+
+
+def _name(queries: npt.NDArray[Any], place: int) -> str:
+    return short_repr(queries[place : place + 1].tolist()[0])
 
 
 def _weights_of_queries(
@@ -131,7 +145,7 @@ def _weights_of_queries(
         row = int(np.argmax(differs))
         raise ValueError(
             f"sample_weight must be the same for all rows of a query, or 0 for rows that are left "
-            f"out: query {short_repr(names[query[row]].item())} has {weight[row]:g} at row {row} "
+            f"out: query {_name(names, query[row])} has {weight[row]:g} at row {row} "
             f"and {largest[query[row]]:g} at another one. To weight documents, change their "
             "relevance, with gains='linear'."
         )

@@ -15,7 +15,7 @@ from stagewise.losses import Loss
 from stagewise.losses.owners import refused_loss
 from stagewise.losses.ranking import RANKING_LOSSES, RankingLoss
 from stagewise.losses.scores import squeeze_outputs
-from stagewise.metrics.queries import QueryMetric
+from stagewise.metrics.queries import QueryMetric, uses_gains
 from stagewise.model.model import Model
 from stagewise.training.reading.query_reader import QueryReader
 from stagewise.training.reading.target_reader import TargetReader
@@ -74,6 +74,8 @@ class RankerPredictions:
     """Rankers whose model has scores."""
 
     gains: Any
+    loss: Any
+    eval_metric: Any
 
     if TYPE_CHECKING:  # defined by the other bases of an estimator
 
@@ -88,7 +90,20 @@ class RankerPredictions:
         ) -> Vector: ...
 
     def _target_reader(self) -> TargetReader:
-        return QueryReader(type(self).__name__, self.gains)
+        return QueryReader(type(self).__name__, self.gains, self._needs_relevance())
+
+    def _needs_relevance(self) -> str:
+        """Return what of a fit needs relevance of at least 0; empty: nothing."""
+        kind = RANKING_LOSSES.get(self.loss) if isinstance(self.loss, str) else type(self.loss)
+        if not getattr(kind, "uses_differences", False):
+            signed = " and ".join(repr(n) for n, k in RANKING_LOSSES.items() if k.uses_differences)
+            name = self.loss if isinstance(self.loss, str) else getattr(kind, "name", self.loss)
+            return f"loss={name!r} (the losses {signed} permit it)"
+        several = isinstance(self.eval_metric, (list, tuple))
+        listed = self.eval_metric if several else [self.eval_metric]
+        names = [getattr(metric, "name", metric) for metric in listed]
+        by_gain = [name for name in names if isinstance(name, str) and uses_gains(name)]
+        return f"eval_metric={by_gain[0]!r}" if by_gain else ""
 
     @predicts_datasets
     def predict(self, X: Any, *, n_rounds: int | None = None, offset: Any = None) -> Vector:
@@ -135,7 +150,8 @@ class RankerPredictions:
         X : array-like, data frame or sparse matrix of shape (n_rows, n_features)
             The rows.
         y : array-like of shape (n_rows,)
-            Their relevance; or a `ranking_target`, which has the queries.
+            Their relevance, which must not be negative; or a `ranking_target`, which has the
+            queries.
         sample_weight : array-like of shape (n_rows,) or None
             The weight of each row, equal for the rows of a query.
         qid, query_sizes
@@ -148,7 +164,8 @@ class RankerPredictions:
         first: int | None = check_argument("k", FIRST_ROWS, k)
         predicted = self.predict(X, offset=offset) if offset is not None else self.predict(X)
         target = queries_of(y, qid, query_sizes)
-        found = self._target_reader().read(target, sample_weight, len(predicted))
+        reader = QueryReader(type(self).__name__, self.gains, "NDCG")
+        found = reader.read(target, sample_weight, len(predicted))
         value = QueryMetric("ndcg", first)(found.y, predicted, found.weight)
         if not np.isfinite(value):
             raise ValueError(
