@@ -380,22 +380,25 @@ void bind_chunks(nb::module_& m) {
           },
           "workers"_a, "base"_a.noconvert())
       .def("loss", &loss_of, "workers"_a, "name"_a, "parameter"_a = 0.0)
-      .def("read_chunk", &read_chunk, "index"_a,
-           nb::sig("def read_chunk(self, index: int) -> tuple[numpy.typing.NDArray[typing.Any], "
-                   "numpy.typing.NDArray[numpy.float64] | None, "
-                   "numpy.typing.NDArray[numpy.float64]]"))
+      .def(
+          "read_chunk", &read_chunk, "index"_a,
+          nb::sig("def read_chunk(self, index: int) -> tuple[numpy.typing.NDArray[numpy.float64] | "
+                  "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64] | None, "
+                  "numpy.typing.NDArray[numpy.float64]]"))
       .def(
           "put_gradients",
-          [](RowStore& s, size_t chunk, const Gradients& gradients, size_t output) {
+          [](RowStore& s, size_t chunk, const Gradients& gradients, size_t begin, size_t output) {
             require(chunk < s.chunks() && s.has(Field::gradient), "no such chunk");
             const size_t rows = std::min(s.chunk_rows(), s.rows() - chunk * s.chunk_rows());
-            require(gradients.rows() == rows && gradients.are_pairs(), "a pair per row");
+            require(begin <= gradients.rows() && rows <= gradients.rows() - begin &&
+                        gradients.are_pairs(),
+                    "a pair per row");
             const size_t outputs = s.has(Field::state) ? s.width(Field::state) / 8 : 1;
             require(output < outputs, "no such output");
             const GilRelease release;
-            put_gradients(s, chunk, gradients, output);
+            put_gradients(s, chunk, gradients, begin, output);
           },
-          "chunk"_a, "gradients"_a, "output"_a)
+          "chunk"_a, "gradients"_a, "begin"_a, "output"_a)
       .def(
           "take_gradients",
           [](RowStore& s, Engine& e, size_t output) {

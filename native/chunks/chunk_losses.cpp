@@ -60,15 +60,17 @@ LossIntegers fill_softmax(Workers& workers, RowStore& store, const Kernels& kern
       });
 }
 
-void put_gradients(RowStore& store, size_t chunk, const Gradients& gradients, size_t output) {
+void put_gradients(RowStore& store, size_t chunk, const Gradients& gradients, size_t begin,
+                   size_t output) {
+  const GradientSlot* const from = gradients.slots() + begin;
   if (!store.has(Field::state)) {
     store.visit_one(chunk, {}, {Field::gradient}, [&](const RowStore::Chunk& c) {
-      std::copy_n(gradients.slots(), c.n, c.get<GradientSlot>(Field::gradient));
+      std::copy_n(from, c.n, c.get<GradientSlot>(Field::gradient));
     });
     return;
   }
   store.visit_one(chunk, {Field::state}, {Field::state}, [&](const RowStore::Chunk& c) {
-    std::copy_n(gradients.slots(), c.n, c.get<GradientSlot>(Field::state) + output * c.n);
+    std::copy_n(from, c.n, c.get<GradientSlot>(Field::state) + output * c.n);
   });
 }
 

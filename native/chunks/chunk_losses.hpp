@@ -48,9 +48,11 @@ LossIntegers fill_softmax_state(Workers& workers, RowStore& store, const Kernels
                                 size_t outputs);
 LossIntegers fill_softmax(Workers& workers, RowStore& store, const Kernels& kernels, size_t output);
 
-// Losses that are computed outside, chunk by chunk: the gradients of one output of a chunk are put
-// into the store. Those of several outputs are kept as its state, from which they are taken.
-void put_gradients(RowStore& store, size_t chunk, const Gradients& gradients, size_t output);
+// Losses that are computed outside: the gradients of one output of a chunk, those from row `begin`
+// on, are put into the store. Those of several outputs are kept as its state, from which they are
+// taken.
+void put_gradients(RowStore& store, size_t chunk, const Gradients& gradients, size_t begin,
+                   size_t output);
 void take_gradients(Workers& workers, RowStore& store, size_t output);
 
 // Sets the scores of all rows to the same numbers, one per output.

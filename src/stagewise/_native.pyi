@@ -2,7 +2,7 @@
 """The native core of Stagewise: arrays in, arrays out."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, overload
+from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -450,9 +450,9 @@ class RowStore:
 
     def loss(self, workers: Workers, name: str, parameter: float = 0.0) -> Int64Result: ...
 
-    def read_chunk(self, index: int) -> tuple[NDArray[Any], NDArray[numpy.float64] | None, NDArray[numpy.float64]]: ...
+    def read_chunk(self, index: int) -> tuple[NDArray[numpy.float64] | NDArray[numpy.int32], NDArray[numpy.float64] | None, NDArray[numpy.float64]]: ...
 
-    def put_gradients(self, chunk: int, gradients: Gradients, output: int) -> None: ...
+    def put_gradients(self, chunk: int, gradients: Gradients, begin: int, output: int) -> None: ...
 
     def take_gradients(self, workers: Workers, output: int) -> None: ...
 

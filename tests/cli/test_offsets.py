@@ -79,6 +79,7 @@ def test_an_offset_is_a_column(folder: Path, capsys: Any) -> None:
         (["--offset", "years", "--ignore", "years"], "another role"),
         (["--offset", "years", "--exposure", "years", "--set", "loss=poisson"], "both offset and"),
         (["--offset", "years", "--method", "forest"], "--offset is for --method boosting"),
+        (["--offset", "years", "--task", "classification"], "'years' is one column, and the model"),
         (["--offset", "years", "--cluster", "tcp://x:1"], "cannot be combined with --cluster"),
     ],
 )

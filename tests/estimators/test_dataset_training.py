@@ -22,6 +22,7 @@ from stagewise import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
+from stagewise.boosting import stored_loss
 from stagewise.training.stored import stored_trainer
 
 N = 9_000
@@ -150,6 +151,7 @@ def test_rows_in_a_file_give_the_same_model(
 ) -> None:
     """A limit that leaves this much for the rows; at least one chunk per thread is in memory."""
     monkeypatch.setattr(stored_trainer, "LEAST_CHUNK_ROWS", 1024)
+    monkeypatch.setattr(stored_loss, "PART_ROWS", 2048)  # two chunks
     needed = 2 * 1024 * 60
     monkeypatch.setattr(stagewise.datasets.Dataset, "memory_bytes", lambda self: needed + memory)
     source, cache = tmp_path / "source", tmp_path / "cache"

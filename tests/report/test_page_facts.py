@@ -19,12 +19,14 @@ from stagewise.inspection import (
     importance,
     learning_curves,
     partial_dependence,
+    permutation_importance,
     scores,
     thresholds,
 )
 from stagewise.inspection.fitted_model import FittedModel
 from stagewise.inspection.quality.predictions import Predictions
 from stagewise.report.html import report_html
+from stagewise.report.importance_facts import N_REPEATS
 from stagewise.report.page_facts import report_facts
 from stagewise.report.payload import as_json, plain
 from stagewise.report.quality_facts import class_quality
@@ -438,3 +440,22 @@ def test_the_page_shows_how_rounds_and_candidates_were_chosen():
     assert [row["name"] for row in overview.leaderboard] == [row.name for row in auto.leaderboard_]
     plain_fit = sw.GradientBoostingRegressor(n_estimators=3).fit(X, y)
     assert report_facts(plain_fit, X, y).overview.round_choice is None
+
+
+@pytest.mark.parametrize(
+    ("loss", "name"),
+    [("negative_binomial", "exposure"), ("hurdle_poisson", "exposure"), ("normal", "offset")],
+)
+def test_a_model_of_several_scores_has_the_offset_of_its_rows(loss, name):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200)})
+    X["own"] = rng.uniform(0.5, 1.0, 200)
+    y = rng.poisson(X["own"] * np.exp(0.5 * X["a"])).astype(float)
+    model = sw.GradientBoostingRegressor(loss=loss, n_estimators=5).fit(X, y, **{name: "own"})
+    found = {one.kind: one for one in report_facts(model, X, y).importance}["permutation"]
+    groups = {str(j): j for j in range(2)}
+    expected = permutation_importance(
+        model, X, y, groups=groups, n_repeats=N_REPEATS, random_state=0
+    )
+    np.testing.assert_allclose(found.value, expected.value[expected.order])
+    assert found.feature[0] == 0

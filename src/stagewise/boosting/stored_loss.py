@@ -1,12 +1,13 @@
 """Losses of rows in a `RowStore`.
 
 A loss with a kernel is computed by the core, chunk by chunk. Every other loss whose rows do not
-depend on each other is bound to each chunk, as to rows in memory; its gradients are put into the
-store. The sums are exact, so they are those of all rows.
+depend on each other is bound to a few chunks at a time, as to rows in memory; its gradients are put
+into the store. The sums are exact, so they are those of all rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,10 @@ __all__ = ["StoredGradients", "bind_stored", "state_bytes", "sum_losses"]
 
 PAIR_BYTES = 8
 """A gradient and a hessian of a row."""
+PART_ROWS = 1 << 16
+"""The rows that a loss is bound to at a time; chunks may be much smaller."""
+Chunk = tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None, npt.NDArray[np.float64]]
+"""Targets, weights or None, and the scores of the first output, then of the next."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +97,18 @@ class StoredLoss(BoundLoss):
         return filled
 
 
+def _joined(
+    chunks: Sequence[Chunk], n_outputs: int
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64] | None, npt.NDArray[np.float64]]:
+    """Return targets, weights and scores, shape (n_rows, n_outputs), of adjacent chunks."""
+    weights = [weight for _, weight, _ in chunks if weight is not None]
+    score = np.concatenate([score.reshape(n_outputs, -1) for _, _, score in chunks], axis=1)
+    y = np.concatenate([y for y, _, _ in chunks])
+    return y, np.concatenate(weights) if weights else None, score.T
+
+
 class ChunkBoundLoss(BoundLoss):
-    """A loss that is bound to each chunk of a store.
+    """A loss that is bound to a few chunks of a store at a time.
 
     The gradients of several outputs are those at the scores of the last evaluation, and a tree
     changes these: the store keeps them until the next evaluation.
@@ -112,18 +127,29 @@ class ChunkBoundLoss(BoundLoss):
         """Compute the derivatives at the scores in the store; return the sum of the losses."""
         store, n_outputs = self._table.store, self._loss.n_outputs
         losses, gradients = [], [ExactSums.nothing(3) for _ in range(n_outputs)]
-        for index in range(store.n_chunks):
-            y, weight, scores = store.read_chunk(index)
+        for first, chunks in self._parts():
+            y, weight, score = _joined(chunks, n_outputs)
             bound = self._loss.bind(self._workers, y, weight)
-            losses.append(bound.loss_sums(scores.reshape(n_outputs, -1).T))
+            losses.append(bound.loss_sums(score))
             for output in range(0 if self._measures_only else n_outputs):
-                pairs = bound.gradients(output)
-                store.put_gradients(index, pairs, output)
+                pairs, begin = bound.gradients(output), 0
+                for index, (own, _, _) in enumerate(chunks, first):
+                    store.put_gradients(index, pairs, begin, output)
+                    begin += len(own)
                 gradients[output] += ExactSums(pairs.exact_sums().reshape(3, -1))
         if not self._measures_only:
             peers = self._table.peers
             self._sums = [sum_losses(own.integers.reshape(-1), peers)[1] for own in gradients]
         return float(sum(self._over_ranks(losses).values.tolist()))
+
+    def _parts(self) -> Iterator[tuple[int, list[Chunk]]]:
+        """Read the chunks, some at a time; return the number of the first one and their rows."""
+        store, first, chunks = self._table.store, 0, list[Chunk]()
+        for index in range(store.n_chunks):
+            chunks.append(store.read_chunk(index))
+            if index + 1 == store.n_chunks or sum(len(y) for y, _, _ in chunks) >= PART_ROWS:
+                yield first, chunks
+                first, chunks = index + 1, []
 
     def _over_ranks(self, losses: list[ExactSums]) -> ExactSums:
         """Return the sums of the losses of all chunks of all ranks, some of which have none."""

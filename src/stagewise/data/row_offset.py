@@ -157,6 +157,12 @@ def offset_scores(offset: Any, exposure: Any, X: Any, n_rows: int, n_outputs: in
 
 def _read_offset(offset: Any, X: Any, n_rows: int, n_outputs: int) -> Matrix:
     columns = _columns(offset, X, n_rows, "offset")
+    if isinstance(offset, str) and n_outputs > 1:
+        raise ValueError(
+            f"The offset {offset!r} is one column, and the model has {n_outputs} scores per row, "
+            "each with an offset of its own, which a file cannot name. Leave the column out, or "
+            f"pass an array of shape {(n_rows, n_outputs)} in Python."
+        )
     if len(columns) not in (1, n_outputs) or (len(columns) < n_outputs and not _is_number(offset)):
         raise ValueError(
             f"offset has {len(columns)} column{'s' if len(columns) > 1 else ''}, and the model has "

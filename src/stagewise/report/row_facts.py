@@ -18,7 +18,7 @@ from stagewise.data.reading.column import Column
 from stagewise.data.reading.datetimes import TemporalType, format_datetime
 from stagewise.data.reading.frame import open_frame
 from stagewise.data.reading.table import Table, exact_array
-from stagewise.estimators.bases.model_access import is_average
+from stagewise.estimators.bases.model_access import fit_loss, is_average
 from stagewise.inspection.encoded_rows import sample_rows
 from stagewise.inspection.fitted_model import FittedModel, Vector
 from stagewise.inspection.shap.values import ShapValues, shap_values
@@ -211,7 +211,9 @@ def offset_arguments(fitted: FittedModel, offset: Vector) -> dict[str, Any]:
     source = fitted.model.row_offset
     if not source and not offset.any():
         return {}
-    scores = offset * fitted.model.scale
+    scores, loss = offset * fitted.model.scale, fit_loss(fitted.estimator)
+    if loss.location is not None:  # the scores of one target have one offset
+        scores = scores[:, [loss.location]]
     given = {"offset": scores[:, 0] if scores.shape[1] == 1 else scores}
     return given | ({"exposure": 1.0} if source.exposure else {})
 
