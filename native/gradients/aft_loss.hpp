@@ -32,7 +32,8 @@ class AftLoss {
 
   size_t rows() const { return rows_; }
 
-  // The terms of all rows; curvatures are at most 0. Scores are finite.
+  // The terms of all rows, or only their spreads (see AftTerms); curvatures are at most 0. Scores
+  // are finite.
   void terms(Workers& workers, const Kernels& kernels, std::span<const double> score, double sigma,
              const AftTerms& out) const;
 

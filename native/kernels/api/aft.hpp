@@ -22,7 +22,7 @@ struct AftRows {  // the logs of times; `high` is used of left and interval only
   size_t n;
 };
 // The loss, its first and second derivative with respect to F times -sigma and sigma^2, and the
-// derivative with respect to log sigma.
+// derivative with respect to log sigma. If the others are null, only the last one is set.
 struct AftTerms {
   double *loss, *slope, *curvature, *spread;
 };

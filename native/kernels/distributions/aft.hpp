@@ -8,19 +8,27 @@ namespace stagewise {
 namespace {
 
 // A distribution of z has log f, its first and second derivative, log S, f / S and its derivative,
-// log P and f / P, where P = 1 - S is the distribution function. All logs are concave.
-struct NormalTime {
-  static constexpr double kRootHalf = 0.7071067811865476, kRootTwoOverPi = 0.7978845608028654;
+// log P and f / P, where P = 1 - S is the distribution function. All logs are concave. A row whose
+// time is known needs only its Density.
+struct NormalDensity {
   static constexpr double kHalfLogTwoPiTime = 0.9189385332046727, kLargestTime = 1e150;
 
-  explicit NormalTime(DoubleLanes value)
-      : z(bounded(value, -kLargestTime, kLargestTime)),
-        size(z < DoubleLanes{} ? -z : z),
-        scaled(scaled_erfc_lanes(size * kRootHalf)),
-        tail(0.5 * scaled * exp_lanes(-0.5 * size * size)) {}
+  explicit NormalDensity(DoubleLanes value) : z(bounded(value, -kLargestTime, kLargestTime)) {}
   DoubleLanes log_density() const { return -0.5 * z * z - kHalfLogTwoPiTime; }
   DoubleLanes slope() const { return -z; }
   DoubleLanes curvature() const { return DoubleLanes{} - 1.0; }
+  DoubleLanes z;
+};
+
+struct NormalTime : NormalDensity {
+  using Density = NormalDensity;
+  static constexpr double kRootHalf = 0.7071067811865476, kRootTwoOverPi = 0.7978845608028654;
+
+  explicit NormalTime(DoubleLanes value)
+      : NormalDensity(value),
+        size(z < DoubleLanes{} ? -z : z),
+        scaled(scaled_erfc_lanes(size * kRootHalf)),
+        tail(0.5 * scaled * exp_lanes(-0.5 * size * size)) {}
   DoubleLanes log_far() const { return log_lanes(0.5 * scaled) - 0.5 * size * size; }
   DoubleLanes log_near() const { return log1p_lanes(-tail); }
   DoubleLanes ratio_far() const { return kRootTwoOverPi / scaled; }  // of f to the smaller side
@@ -33,10 +41,12 @@ struct NormalTime {
     const DoubleLanes own = hazard(), found = own * (own - z);
     return found < DoubleLanes{} ? DoubleLanes{} : found;
   }
-  DoubleLanes z, size, scaled, tail;
+  DoubleLanes size, scaled, tail;
 };
 
 struct LogisticTime {
+  using Density = LogisticTime;
+
   explicit LogisticTime(DoubleLanes value)
       : z(value),
         decay(exp_lanes(z < DoubleLanes{} ? z : -z)),
@@ -56,6 +66,7 @@ struct LogisticTime {
 };
 
 struct ExtremeTime {
+  using Density = ExtremeTime;
   static constexpr double kLargestZ = 40.0, kLeast = 1e-300;
 
   explicit ExtremeTime(DoubleLanes value)
@@ -108,9 +119,11 @@ TermLanes narrow_interval(const TermLanes& wide, const D& middle, DoubleLanes wi
 
 inline DoubleLanes at_most_zero(DoubleLanes x) { return x < DoubleLanes{} ? x : DoubleLanes{}; }
 
-template <class D>
-TermLanes aft_terms(Observation observation, double log_sigma, double inverse, DoubleLanes low,
-                    DoubleLanes high, DoubleLanes score) {
+// all: not only the spread. The kind of the rows is a constant, so a term that they do not have
+// costs nothing.
+template <class D, Observation observation, bool all>
+TermLanes aft_terms(double log_sigma, double inverse, DoubleLanes low, DoubleLanes high,
+                    DoubleLanes score) {
   constexpr double kLargestRatio = 300.0;
   const DoubleLanes zero = {};
   if (observation == Observation::interval) {
@@ -122,44 +135,67 @@ TermLanes aft_terms(Observation observation, double log_sigma, double inverse, D
     const DoubleLanes first = a - b;
     const DoubleLanes second = a * to.slope() - b * from.slope() - first * first;
     const TermLanes wide{-whole, first, at_most_zero(second), to.z * a - from.z * b};
-    const D middle((0.5 * (low + high) - score) * inverse);
+    const typename D::Density middle((0.5 * (low + high) - score) * inverse);
     return narrow_interval(wide, middle, (high - low) * inverse);
   }
-  const D own(((observation == Observation::left ? high : low) - score) * inverse);
-  switch (observation) {
-    case Observation::exact: {
-      const DoubleLanes slope = own.slope();
-      return {log_sigma + low - own.log_density(), slope, own.curvature(), own.z * slope + 1.0};
-    }
-    case Observation::left: {
-      const DoubleLanes slope = own.reverse();
-      return {-own.log_probability(), slope, at_most_zero(slope * (own.slope() - slope)),
-              own.z * slope};
-    }
-    default: {  // right; the log of S is subtracted for `entered`, so that signs are opposite
-      const double sign = observation == Observation::right ? -1.0 : 1.0;
-      const DoubleLanes slope = sign * own.hazard();
-      return {sign * own.log_survival(), slope, sign * own.hazard_slope(), own.z * slope};
-    }
+  if (observation == Observation::exact) {
+    const typename D::Density own((low - score) * inverse);
+    const DoubleLanes slope = own.slope();
+    return {log_sigma + low - own.log_density(), slope, own.curvature(), own.z * slope + 1.0};
   }
+  const D own(((observation == Observation::left ? high : low) - score) * inverse);
+  if (observation == Observation::left) {
+    const DoubleLanes slope = own.reverse();
+    return {-own.log_probability(), slope, at_most_zero(slope * (own.slope() - slope)),
+            own.z * slope};
+  }
+  // right; the log of S is subtracted for `entered`, so that signs are opposite
+  const double sign = observation == Observation::right ? -1.0 : 1.0;
+  const DoubleLanes slope = sign * own.hazard();
+  if (!all) return {zero, zero, zero, own.z * slope};
+  return {sign * own.log_survival(), slope, sign * own.hazard_slope(), own.z * slope};
 }
 
-template <class D>
-void aft_of(Observation observation, double sigma, const AftRows& rows, const AftTerms& out) {
+template <class D, Observation observation, bool all>
+void aft_rows(double sigma, const AftRows& rows, const AftTerms& out) {
   double log_sigma = 0.0;
   log_doubles(&sigma, 1, &log_sigma);
   const double inverse = 1.0 / sigma;
   const bool has_high = rows.high != nullptr;
   for (size_t i = 0; i < rows.n; i += kDoubleLanes) {
     const size_t n = rows.n - i;
-    const TermLanes own = aft_terms<D>(
-        observation, log_sigma, inverse, load_doubles(rows.low + i, n),
+    const TermLanes own = aft_terms<D, observation, all>(
+        log_sigma, inverse, load_doubles(rows.low + i, n),
         has_high ? load_doubles(rows.high + i, n) : DoubleLanes{}, load_doubles(rows.score + i, n));
-    store_doubles(own.loss, out.loss + i, n);
-    store_doubles(own.slope, out.slope + i, n);
-    store_doubles(own.curvature, out.curvature + i, n);
     store_doubles(own.spread, out.spread + i, n);
+    if constexpr (all) {
+      store_doubles(own.loss, out.loss + i, n);
+      store_doubles(own.slope, out.slope + i, n);
+      store_doubles(own.curvature, out.curvature + i, n);
+    }
   }
+}
+
+template <class D, bool all>
+void aft_of(Observation observation, double sigma, const AftRows& rows, const AftTerms& out) {
+  switch (observation) {
+    case Observation::exact:
+      return aft_rows<D, Observation::exact, all>(sigma, rows, out);
+    case Observation::right:
+      return aft_rows<D, Observation::right, all>(sigma, rows, out);
+    case Observation::left:
+      return aft_rows<D, Observation::left, all>(sigma, rows, out);
+    case Observation::interval:
+      return aft_rows<D, Observation::interval, all>(sigma, rows, out);
+    default:
+      return aft_rows<D, Observation::entered, all>(sigma, rows, out);
+  }
+}
+
+template <class D>
+void aft_of(Observation observation, double sigma, const AftRows& rows, const AftTerms& out) {
+  if (out.loss == nullptr) return aft_of<D, false>(observation, sigma, rows, out);
+  aft_of<D, true>(observation, sigma, rows, out);
 }
 
 void aft(TimeDistribution distribution, Observation observation, double sigma, const AftRows& rows,
