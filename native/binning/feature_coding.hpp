@@ -47,6 +47,10 @@ struct FeatureCoding {
   uint32_t middle_cut(uint32_t last, uint32_t next) const;
   // The threshold between the codes up to `last` and the codes from `next` on; +inf: none is above.
   double threshold(uint32_t last, uint32_t next) const;
+  // Makes a later threshold() fast.
+  void prefetch_threshold(uint32_t last) const {
+    if (last < cuts.size()) __builtin_prefetch(cuts.data() + last);
+  }
   // The last code on the left of the cut that is nearest to a threshold.
   uint32_t code_below(double threshold) const;
 

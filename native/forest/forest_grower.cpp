@@ -191,7 +191,8 @@ ForestTree ForestGrower::grow_one(Workers& team, Workspace* workspace, uint64_t 
   const Bag bag = draw_bag(team, seed, number);
   weigh(bag, &workspace->weight);
   const TreeRules rules = rules_for(workspace->weight);
-  Grower grower({team, input_.kernels, input_.bins, workspace->weight, rules, tree_target()});
+  Grower grower({team, input_.kernels, input_.bins, workspace->weight, rules, tree_target(),
+                 workspace->leaves});
   ForestTree tree;
   if (rules.medians || by_impurity_) {
     tree.tree = grower.grow(bag.rows, seed, number);

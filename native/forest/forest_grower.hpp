@@ -52,6 +52,7 @@ class ForestGrower {
     Gradients pairs;
     std::vector<double> weight;       // per row: times the number of draws; 0 outside the bag
     std::vector<double> leaf_of_row;  // per row: the leaf it reaches
+    std::shared_ptr<LeafPool> leaves = std::make_shared<LeafPool>();
   };
 
   Bag draw_bag(Workers& team, uint64_t seed, uint64_t number) const;

@@ -51,6 +51,7 @@ struct GrowerInput {
   std::span<const double> weight;  // per row; empty: 1
   const TreeRules& rules;          // copied
   TreeTarget target;
+  std::shared_ptr<LeafPool> leaves = nullptr;  // memory to use again; null: new memory
 };
 
 // Lives for one fit and owns the memory that its trees share.

@@ -29,7 +29,7 @@ Grower::Grower(const GrowerInput& input)
       rules_(input.rules),
       weights_(input.weight, bins_.rows()),
       constraints_(bins_, rules_.constraints),
-      growing_(bins_, rules_, constraints_, weights_.unit()),
+      growing_(bins_, rules_, constraints_, weights_.unit(), input.leaves),
       sampler_(bins_, rules_, constraints_),
       rows_(workers_, kernels_, bins_),
       histograms_(bins_, kernels_, planes_of(input.target),

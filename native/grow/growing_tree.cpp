@@ -7,16 +7,16 @@
 namespace stagewise {
 
 Leaf* GrowingTree::start() {
-  leaves_.clear();
-  Leaf* const root = leaves_.add();
+  leaves_->clear();
+  Leaf* const root = leaves_->add();
   root->forced_split = rules_.forced_splits.empty() ? -1 : 0;
   current_leaves_.assign(1, root);
   return root;
 }
 
 void GrowingTree::add_children(Leaf* parent) {
-  parent->left = leaves_.add();
-  parent->right = leaves_.add();
+  parent->left = leaves_->add();
+  parent->right = leaves_->add();
 }
 
 void GrowingTree::describe_children(const Leaf& parent) const {

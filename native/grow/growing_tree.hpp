@@ -14,9 +14,14 @@ namespace stagewise {
 
 class GrowingTree {
  public:
-  // unit: the count of a row of weight 1.
-  GrowingTree(const Bins& bins, const TreeRules& rules, const Constraints& constraints, double unit)
-      : bins_(bins), rules_(rules), constraints_(constraints), unit_(unit) {}
+  // unit: the count of a row of weight 1. leaves: memory that other trees used before; null: none.
+  GrowingTree(const Bins& bins, const TreeRules& rules, const Constraints& constraints, double unit,
+              std::shared_ptr<LeafPool> leaves = nullptr)
+      : bins_(bins),
+        rules_(rules),
+        constraints_(constraints),
+        unit_(unit),
+        leaves_(leaves != nullptr ? std::move(leaves) : std::make_shared<LeafPool>()) {}
 
   // Forgets the last tree; returns the root, without rows and sums.
   Leaf* start();
@@ -45,7 +50,7 @@ class GrowingTree {
   const TreeRules& rules_;
   const Constraints& constraints_;
   const double unit_;
-  LeafPool leaves_;                          // all leaves and nodes
+  std::shared_ptr<LeafPool> leaves_;         // all leaves and nodes
   std::vector<const Leaf*> current_leaves_;  // for monotone constraints
 };
 

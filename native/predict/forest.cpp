@@ -152,8 +152,8 @@ const QuickScorer* Forest::scorer_for(size_t rows) const {
 
 // Null: nodes have categories or leaves lines, or walks of nodes are faster than making it.
 const CodedWalk* Forest::walk_for(size_t rows) const {
+  if (linear_leaves_ != nullptr || rows < kScoredRows || roots_.empty()) return nullptr;
   const size_t least = kWalkedPerNode * (nodes_.size() / roots_.size());
-  if (linear_leaves_ != nullptr || rows < kScoredRows) return nullptr;
   if (scored_.load(std::memory_order_relaxed) <= least) return nullptr;
   std::call_once(walk_made_, [&] { walk_ = CodedWalk::make(nodes_, roots_, features_); });
   return walk_ ? &*walk_ : nullptr;

@@ -14,8 +14,9 @@ namespace stagewise {
 template <class Score>
 class BlockedArgmax {
  public:
-  BlockedArgmax(size_t n, Score score) : n_(n), score_(score), blocks_((n + kBlock - 1) / kBlock) {
-    for (size_t block = 0; block < blocks_.size(); ++block) hold(block);
+  BlockedArgmax(size_t n, Score score)
+      : n_(n), score_(score), later_(n > kBlock ? (n - 1) / kBlock : 0) {
+    for (size_t block = 0; block <= later_.size(); ++block) hold(block);
   }
 
   struct Place {
@@ -23,8 +24,8 @@ class BlockedArgmax {
     size_t index = 0;
   };
   Place best() const {
-    Place best;
-    for (const Place& p : blocks_)
+    Place best = first_;
+    for (const Place& p : later_)
       if (p.score > best.score) best = p;
     return best;
   }
@@ -37,12 +38,13 @@ class BlockedArgmax {
     Place best;
     for (size_t i = block * kBlock; i < std::min(n_, (block + 1) * kBlock); ++i)
       if (score_(i) > best.score) best = {score_(i), i};
-    blocks_[block] = best;
+    (block == 0 ? first_ : later_[block - 1]) = best;
   }
 
   size_t n_;
   Score score_;
-  std::vector<Place> blocks_;
+  Place first_;               // of the first block, which needs no memory of its own
+  std::vector<Place> later_;  // of the others
 };
 
 }  // namespace stagewise

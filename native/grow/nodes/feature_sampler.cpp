@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/random.hpp"
+#include "core/short_list.hpp"
 
 namespace stagewise {
 
@@ -43,7 +44,7 @@ void FeatureSampler::draw_some(double share, uint64_t key, std::vector<uint8_t>*
 // list, the features that are left out are drawn instead.
 void FeatureSampler::draw_by_shuffle(size_t wanted, uint64_t key, size_t attempt,
                                      std::vector<uint8_t>* among) const {
-  std::vector<uint32_t> list(among->size());
+  ShortList list(among->size());
   size_t n = 0;
   for (size_t i = 0; i < among->size(); ++i) {
     list[n] = static_cast<uint32_t>(i);

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <utility>
 
 namespace stagewise {
 namespace {
 
 constexpr size_t kCodesPerRow = 1024;  // with more codes, a comparison sort is faster
+constexpr size_t kCountedRows = 32;    // at most, comparing every pair of rows is fastest
+constexpr size_t kMostCounted = size_t{1} << 26;  // codes, which share 32 bits with a place
 
 bool earlier(const SortedRow& a, const SortedRow& b) { return a.rank < b.rank; }
 
@@ -44,6 +47,21 @@ CodeEnds copy_codes(const Bins& bins, const RowIndex& rows, size_t feature, int3
   return copy_codes(rows.n, [=, listed = rows.listed](size_t i) { return code(listed[i]); }, out);
 }
 
+// The place of a row is the number of smaller keys, which are a vector of comparisons for each row.
+template <class Name>
+void sort_by_counting(size_t n, const int32_t* code_of, Name name, SortedRow* out) {
+  int32_t key[kCountedRows];
+  for (int32_t& own : key) own = std::numeric_limits<int32_t>::max();
+  for (size_t i = 0; i < n; ++i)
+    key[i] = code_of[i] * static_cast<int32_t>(kCountedRows) + static_cast<int32_t>(i);
+  const size_t padded = (n + 3) / 4 * 4;
+  for (size_t i = 0; i < n; ++i) {
+    uint32_t smaller = 0;
+    for (size_t j = 0; j < padded; ++j) smaller += key[j] < key[i] ? 1 : 0;
+    out[smaller] = {name(i), static_cast<uint32_t>(code_of[i])};
+  }
+}
+
 // name(place): the number that identifies a row in the result.
 template <class Name>
 const SortedRow* sort_named(size_t n, size_t codes, CodeSort* scratch, Name name) {
@@ -54,6 +72,10 @@ const SortedRow* sort_named(size_t n, size_t codes, CodeSort* scratch, Name name
   }
   SortedRow* const out = s.sorted.data();
   const int32_t* const code_of = s.row_codes.data();
+  if (n <= kCountedRows && codes <= kMostCounted) {
+    sort_by_counting(n, code_of, name, out);
+    return out;
+  }
   if (codes > kCodesPerRow * (n + 4)) {
     for (size_t i = 0; i < n; ++i) out[i] = {name(i), static_cast<uint32_t>(code_of[i])};
     std::stable_sort(out, out + n, earlier);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/random.hpp"
+#include "core/short_list.hpp"
 #include "grow/finders/blocked_argmax.hpp"
 #include "grow/finders/packed_sums/packed_gradient_finder.hpp"
 
@@ -195,6 +196,7 @@ void PackedGradientFinder::write_split(const Scan& node, size_t position, double
   split->missing_left = decided ? candidate.result.missing_left
                                 : heavier_left(*node.leaf, &candidate.result.left_sum);
   split->left_sum = candidate.result.left_sum;
+  bins_.coding(feature).prefetch_threshold(split->bin);
 }
 
 std::vector<size_t> PackedGradientFinder::positions_to_count(const Scan& node, size_t most) const {
@@ -227,13 +229,13 @@ void PackedGradientFinder::set_counted(Scan* node, size_t position, const int64_
 size_t PackedGradientFinder::choose_candidate(Scan* node, Scratch* scratch, Split* split) const {
   const Leaf& leaf = *node->leaf;
   const bool penalised = !rules_.feature_penalty.empty();
-  std::vector<uint32_t> listed;  // the allowed positions, if not all are
-  listed.reserve(node->allowed.size());
-  if (!node->allowed.empty())
+  const bool all = node->allowed.empty();
+  ShortList listed(node->allowed.size());  // the allowed positions, if not all are
+  size_t n = all ? features_->size() : 0;
+  if (!all)
     node->visit_allowed(features_->size(),
-                        [&](size_t i) { listed.push_back(static_cast<uint32_t>(i)); });
-  const size_t n = node->allowed.empty() ? features_->size() : listed.size();
-  const auto position = [&](size_t index) { return listed.empty() ? index : listed[index]; };
+                        [&](size_t i) { listed[n++] = static_cast<uint32_t>(i); });
+  const auto position = [&](size_t index) { return all ? index : listed[index]; };
   BlockedArgmax argmax(n, [&](size_t index) {
     const size_t i = position(index);
     return node->score[i] - (penalised ? penalty((*features_)[i]) : 0.0);
