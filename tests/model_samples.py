@@ -68,17 +68,24 @@ def symmetric_tree(
     categories: Sequence[int],
     depth: int,
     whole: float,
+    sides: bool = False,
+    late: bool = False,
 ) -> Tree:
-    """Return a tree with one test for each depth; a node is split with the probability `whole`."""
+    """Return a tree with one test for each depth; a node is split with the probability `whole`.
+
+    sides: every node has its own side of missing values. late: a node that is not split at a depth
+    may be split at a later one.
+    """
     feature, threshold, missing_left, left, right, level = [-1], [0.0], [0], [-1], [-1], [0]
     nodes = [0]
     for d in range(depth):
         tested, flag = int(rng.integers(X.shape[1])), int(rng.integers(2))
         cut = float(np.nan_to_num(rng.choice(X[:, tested])))
         split = [node for node in nodes if rng.random() < whole]
-        nodes = []
+        nodes = [node for node in nodes if node not in split] if late else []
         for node in split:
-            feature[node], missing_left[node] = tested, flag
+            feature[node], level[node] = tested, d
+            missing_left[node] = int(rng.integers(2)) if sides else flag
             threshold[node] = 0.0 if categories[tested] else cut
             left[node], right[node] = len(feature), len(feature) + 1
             nodes += [left[node], right[node]]

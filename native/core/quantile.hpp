@@ -13,9 +13,9 @@
 namespace stagewise {
 
 // Keeps only values near the k-th smallest one; returns the number of smaller values that were
-// removed. `above` becomes the smallest of the larger values that were removed. Values are counted
-// in buckets of equal width: three passes without a branch to mispredict, where nth_element has
-// many. Far outliers only make it keep more.
+// removed. If the k-th is the largest one kept, `above` becomes the smallest of the larger values
+// that were removed. Values are counted in buckets of equal width: passes with no branch to
+// mispredict, where nth_element has many. Far outliers only make it keep more.
 inline size_t narrow_down(std::vector<double>* values, size_t k, double* above) {
   constexpr size_t kBuckets = 1024, kLanes = 4;
   const double* const v = values->data();
@@ -35,29 +35,25 @@ inline size_t narrow_down(std::vector<double>* values, size_t k, double* above) 
   const double width = *std::max_element(most, most + kLanes) - low;
   const double scale = static_cast<double>(kBuckets - 1) / width;
   if (!(width > 0.0) || !(scale > 0.0) || !std::isfinite(scale * width)) return 0;
-  const auto bucket = [=](double x) { return static_cast<uint32_t>((x - low) * scale); };
+  std::vector<uint16_t> bucket(n);
+  for (size_t i = 0; i < n; ++i)
+    bucket[i] = static_cast<uint16_t>(static_cast<int32_t>((v[i] - low) * scale));
   uint32_t counts[kBuckets + 1] = {}, others[kBuckets + 1] = {};  // two histograms, likewise
   for (size_t i = 0; i + 2 <= n; i += 2) {
-    ++counts[bucket(v[i])];
-    ++others[bucket(v[i + 1])];
+    ++counts[bucket[i]];
+    ++others[bucket[i + 1]];
   }
-  if (n % 2 != 0) ++counts[bucket(v[n - 1])];
+  if (n % 2 != 0) ++counts[bucket[n - 1]];
   for (size_t b = 0; b <= kBuckets; ++b) counts[b] += others[b];
   uint32_t own = 0;
   size_t before = 0;
   for (; before + counts[own] <= k; ++own) before += counts[own];
-  double next = std::numeric_limits<double>::infinity();
+  if (before + counts[own] == k + 1)  // the next one is not kept
+    for (size_t i = 0; i < n; ++i) *above = bucket[i] > own && v[i] < *above ? v[i] : *above;
   size_t kept = 0;
-  for (size_t i = 0; i < n; ++i) {
-    const double x = v[i];
-    const uint32_t b = bucket(x);
-    (*values)[kept] = x;  // kept <= i
-    kept += b == own ? 1 : 0;
-    const double above_own = b > own ? x : next;
-    next = above_own < next ? above_own : next;
-  }
+  for (size_t i = 0; i < n; ++i)
+    if (bucket[i] == own) (*values)[kept++] = v[i];  // few; kept <= i
   values->resize(kept);
-  *above = next;
   return before;
 }
 

@@ -1,6 +1,7 @@
 #include "grow/grower.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "core/random.hpp"
 #include "grow/grow_by_policy.hpp"
@@ -12,6 +13,7 @@ constexpr size_t kSharedUpdates =
     200000;  // a leaf with at least this work is shared by all threads
 constexpr size_t kScoreRows = kDescentRows;  // whose scores fit the second-level cache
 constexpr size_t kLinearLeafRows = 4096;     // whose feature values fit it
+constexpr size_t kCountedRows = 8192;        // whose weights a thread adds
 
 }  // namespace
 
@@ -30,17 +32,29 @@ void Grower::add_children(Leaf* parent) {
   rows_.count_use(*parent);
 }
 
+// The weight of some rows, in units of RowWeights.
+int64_t Grower::count(Workers& team, const RowIndex& rows) const {
+  if (weights_.all_one()) return static_cast<int64_t>(rows.n);
+  std::atomic<int64_t> total{0};
+  team.run((rows.n + kCountedRows - 1) / kCountedRows, [&](size_t chunk, int) {
+    const size_t begin = chunk * kCountedRows;
+    const RowIndex part = rows.part(begin, std::min(kCountedRows, rows.n - begin));
+    int64_t sum = 0;
+    for (size_t i = 0; i < part.n; ++i) sum += weights_[part[i]];
+    total += sum;
+  });
+  return total;
+}
+
 void Grower::place_children(Workers& team, size_t worker, Leaf* leaf) {
   const Leaf& parent = *leaf;
   Leaf &left = *parent.left, &right = *parent.right;
   rows_.partition(team, parent, search().row_marks(worker));
   growing_.describe_children(parent);
-  if (weights_.all_one()) {
-    left.count = static_cast<int64_t>(left.rows());
-  } else {
-    for (size_t i = 0; i < left.rows(); ++i) left.count += weights_[rows_.list_of(left)[i]];
-  }
-  right.count = parent.count - left.count;
+  Leaf &smaller = left.rows() <= right.rows() ? left : right,
+       &larger = &smaller == &left ? right : left;
+  smaller.count = count(team, rows_.of(smaller));
+  larger.count = parent.count - smaller.count;
   finder().set_child_sums(parent, rows_.of(left), rows_.of(right));
   growing_.complete_split(leaf);
 }
@@ -88,11 +102,12 @@ Leaf* Grower::start(Bag bag, Tree* tree) {
   grown_leaves_.clear();
   Leaf& root = *growing_.start();
   root.end = rows_.size();
-  root.count = static_cast<int64_t>(rows_.size());
   const RowIndex rows = rows_.of(root);
-  if (!weights_.all_one()) {
-    root.count = 0;
-    for (size_t i = 0; i < rows.n; ++i) root.count += weights_[rows[i]];
+  if (rows_.bagged()) {
+    root.count = count(workers_, rows);
+  } else {
+    if (all_count_ < 0) all_count_ = count(workers_, rows);
+    root.count = all_count_;
   }
   finder().set_root_sums(rows, !rows_.bagged(), &root);
   root.node = growing_.add_node(root, tree);

@@ -133,6 +133,7 @@ class Grower {
   void expand_next(const Frontier& frontier, size_t splits_left);
   void add_children(Leaf* parent);
   void expand(Workers& team, size_t worker, Leaf* parent);
+  int64_t count(Workers& team, const RowIndex& rows) const;
   void place_children(Workers& team, size_t worker, Leaf* parent);
   void finish_leaf(const Leaf& leaf);
   std::vector<Region> leaf_regions() const;
@@ -151,6 +152,7 @@ class Grower {
   AnyFinder finder_;
   AnySearch search_;
   bool categorical_ = false;             // some feature is
+  int64_t all_count_ = -1;               // the weight of all rows; -1: not counted yet
   uint64_t grown_ = 0;                   // the number of trees so far
   std::vector<GrownLeaf> grown_leaves_;  // its leaves at the end
 };

@@ -94,6 +94,7 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
         .symmetric_leaves = symmetric_leaves,
         .top_nodes = top_nodes,
         .add_leaf_values = add_leaf_values,
+        .add_leaf_planes = add_leaf_planes,
     },
     ShapKernels{
         .decisions = decisions,

@@ -26,20 +26,15 @@ double lane_sum(const float* a, const double* weight, size_t n) {
   return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
-// The same in float, for sums of which only the size matters.
-float rough_sum(const float* a, const double* weight, size_t n) {
-  float lane[8] = {};
-  size_t i = 0;
-  if (weight == nullptr) {
-    for (; i + 8 <= n; i += 8)
-      for (size_t j = 0; j < 8; ++j) lane[j] += a[i + j];
-    for (size_t j = 0; i + j < n; ++j) lane[j] += a[i + j];
-  } else {
-    for (; i + 8 <= n; i += 8)
-      for (size_t j = 0; j < 8; ++j) lane[j] += a[i + j] * static_cast<float>(weight[i + j]);
-    for (size_t j = 0; i + j < n; ++j) lane[j] += a[i + j] * static_cast<float>(weight[i + j]);
-  }
-  return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+typedef float FourFloats __attribute__((vector_size(16)));
+typedef float EightFloats __attribute__((vector_size(32)));
+typedef double FourDoubles __attribute__((vector_size(32)));
+
+template <class Vector>
+inline __attribute__((always_inline)) Vector load_lanes(const void* from) {
+  Vector lanes;
+  __builtin_memcpy(&lanes, from, sizeof lanes);
+  return lanes;
 }
 
 // What a loss computes for a block of rows before it is stored and summed.
@@ -54,10 +49,56 @@ struct LossBlock {
       out[i].pair.gradient = gradient[i];
       out[i].pair.hessian = hessian[i];
     }
-    sums->loss = lane_sum(loss, weight, n);
-    sums->hessian = static_cast<double>(rough_sum(hessian, weight, n));
     for (size_t i = 0; i < n; ++i) gradient[i] = gradient[i] < 0.0f ? -gradient[i] : gradient[i];
-    sums->abs_gradient = static_cast<double>(rough_sum(gradient, weight, n));
+    if (weight == nullptr) {
+      add_up<false>(nullptr, nullptr, n, sums);
+    } else {
+      float rough[kRowBlock];
+      for (size_t i = 0; i < n; ++i) rough[i] = static_cast<float>(weight[i]);
+      add_up<true>(weight, rough, n, sums);
+    }
+  }
+
+ private:
+  // The sums as lane_sum() has them; those of gradients and hessians in float, since only their
+  // size matters. Each waits for its own additions, so the three go side by side.
+  template <bool kWeighted>
+  void add_up(const double* weight, const float* rough, size_t n, LossSums* sums) const {
+    FourDoubles losses[2] = {};
+    EightFloats hessians = {}, gradients = {};
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+      auto g = load_lanes<EightFloats>(gradient + i), h = load_lanes<EightFloats>(hessian + i);
+      if constexpr (kWeighted) {
+        g *= load_lanes<EightFloats>(rough + i);
+        h *= load_lanes<EightFloats>(rough + i);
+      }
+      gradients += g;
+      hessians += h;
+      for (size_t k = 0; k < 2; ++k) {
+        const auto own = load_lanes<FourFloats>(loss + i + 4 * k);
+        auto wide = __builtin_convertvector(own, FourDoubles);
+        if constexpr (kWeighted) wide *= load_lanes<FourDoubles>(weight + i + 4 * k);
+        losses[k] += wide;
+      }
+    }
+    for (size_t j = 0; i + j < n; ++j) {
+      gradients[j] += kWeighted ? gradient[i + j] * rough[i + j] : gradient[i + j];
+      hessians[j] += kWeighted ? hessian[i + j] * rough[i + j] : hessian[i + j];
+      const auto own = static_cast<double>(loss[i + j]);
+      losses[j / 4][j % 4] += kWeighted ? own * weight[i + j] : own;
+    }
+    const auto total = [](const auto& a, const auto& b) {
+      return ((a[0] + a[1]) + (a[2] + a[3])) + ((b[0] + b[1]) + (b[2] + b[3]));
+    };
+    const auto of_floats = [&](const EightFloats& lanes) {
+      float all[8];
+      __builtin_memcpy(all, &lanes, sizeof all);
+      return static_cast<double>(total(all, all + 4));
+    };
+    sums->loss = total(losses[0], losses[1]);
+    sums->hessian = of_floats(hessians);
+    sums->abs_gradient = of_floats(gradients);
   }
 };
 

@@ -40,32 +40,37 @@ int64_t pack_block(GradientSlot* slots, const double* weight, size_t n, uint64_t
   rounding_offsets(packing, first_row, n, ug, uh);
   const auto gs = static_cast<float>(packing.scales.gradient);
   const auto hs = static_cast<float>(packing.scales.hessian);
-  if (weight != nullptr && !packing.whole_weights) {
-    for (size_t i = 0; i < n; ++i) {
-      const auto w = static_cast<float>(weight[i]);
-      slots[i].pair.gradient *= w;
-      slots[i].pair.hessian *= w;
-    }
-  }
-  if (weight != nullptr && packing.whole_weights) {
+  const bool whole = weight != nullptr && packing.whole_weights;
+  if (whole) {
     // A row of weight 0 did not contribute to the scale, so it could overflow.
     for (size_t i = 0; i < n; ++i)
       if (weight[i] == 0.0) slots[i].pair = {0.0f, 0.0f};
   }
-  for (size_t i = 0; i < n; ++i) {
-    g[i] = round_down(slots[i].pair.gradient * gs + ug[i]);
-    h[i] = round_down(slots[i].pair.hessian * hs + uh[i]);
+  if (weight != nullptr && !whole) {
+    for (size_t i = 0; i < n; ++i) {
+      const auto w = static_cast<float>(weight[i]);
+      g[i] = round_down(slots[i].pair.gradient * w * gs + ug[i]);
+      h[i] = round_down(slots[i].pair.hessian * w * hs + uh[i]);
+    }
+  } else {
+    for (size_t i = 0; i < n; ++i) {
+      g[i] = round_down(slots[i].pair.gradient * gs + ug[i]);
+      h[i] = round_down(slots[i].pair.hessian * hs + uh[i]);
+    }
   }
-  if (weight != nullptr && packing.whole_weights) {
+  int64_t sum = 0;
+  if (whole) {
     for (size_t i = 0; i < n; ++i) {
       const auto w = static_cast<int64_t>(weight[i]);
       slots[i].packed = make_packed(g[i] * w, h[i] * w);
+      sum += slots[i].packed;
     }
   } else {
-    for (size_t i = 0; i < n; ++i) slots[i].packed = make_packed(g[i], h[i]);
+    for (size_t i = 0; i < n; ++i) {
+      slots[i].packed = make_packed(g[i], h[i]);
+      sum += slots[i].packed;
+    }
   }
-  int64_t sum = 0;
-  for (size_t i = 0; i < n; ++i) sum += slots[i].packed;
   return sum;
 }
 

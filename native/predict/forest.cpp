@@ -114,7 +114,7 @@ void Forest::add_tree(const FlatTrees& trees, size_t t, Order& order) {
 }
 
 // From the flat arrays of the trees, which are restored for it.
-std::optional<QuickScorer> Forest::make_scorer() const {
+std::optional<QuickScorer> Forest::make_scorer(bool planes) const {
   const size_t n = nodes_.size();
   std::vector<uint64_t> start(roots_.begin(), roots_.end());
   start.push_back(n);
@@ -140,13 +140,13 @@ std::optional<QuickScorer> Forest::make_scorer() const {
     }
   return QuickScorer::make({start, feature, threshold, missing_left, left, right, value, width_,
                             set_start, sets_, n_categories_, linear_leaves_.get()},
-                           features_, outputs_);
+                           features_, outputs_, planes);
 }
 
 // Null: the trees are too large, or walks are faster than making it. Counts the rows.
-const QuickScorer* Forest::scorer_for(size_t rows) const {
+const QuickScorer* Forest::scorer_for(const Kernels& kernels, size_t rows) const {
   if (scored_.fetch_add(rows, std::memory_order_relaxed) + rows <= kWalkedRows) return nullptr;
-  std::call_once(scorer_made_, [&] { scorer_ = make_scorer(); });
+  std::call_once(scorer_made_, [&] { scorer_ = make_scorer(kernels.add_leaf_planes != nullptr); });
   return scorer_ ? &*scorer_ : nullptr;
 }
 
@@ -293,7 +293,7 @@ void Forest::walk_coded(Workers& workers, const Kernels& kernels, const CodedWal
 
 void Forest::add_scores(Workers& workers, const Kernels& kernels, const Columns& table,
                         size_t first, size_t last, double* out) const {
-  const QuickScorer* const scorer = scorer_for(table.rows);
+  const QuickScorer* const scorer = scorer_for(kernels, table.rows);
   const CodedWalk* const walk = scorer == nullptr ? walk_for(table.rows) : nullptr;
   if (walk != nullptr)
     return walk_coded(workers, kernels, *walk, table, first, last,
@@ -332,7 +332,8 @@ void Forest::spread_rows(Workers& workers, const SparseTable& table, Body&& body
 
 void Forest::add_scores(Workers& workers, const Kernels& kernels, const SparseTable& table,
                         size_t first, size_t last, double* out) const {
-  const QuickScorer* const scorer = linear_leaves_ == nullptr ? scorer_for(table.rows()) : nullptr;
+  const QuickScorer* const scorer =
+      linear_leaves_ == nullptr ? scorer_for(kernels, table.rows()) : nullptr;
   if (scorer == nullptr || scorer->has_sets())
     return spread_rows(workers, table, [&](size_t row, const double* values) {
       add_row(values, first, last, out + row * outputs_);

@@ -41,8 +41,8 @@ class Forest {
  private:
   struct Order;
   void add_tree(const FlatTrees& trees, size_t t, Order& order);
-  const QuickScorer* scorer_for(size_t rows) const;
-  std::optional<QuickScorer> make_scorer() const;
+  const QuickScorer* scorer_for(const Kernels& kernels, size_t rows) const;
+  std::optional<QuickScorer> make_scorer(bool planes) const;
   const CodedWalk* walk_for(size_t rows) const;
   void add_value(size_t tree, size_t node, const double* row, double* out) const;
   void add_values(size_t tree, const uint32_t* leaf, size_t n, double* out) const;

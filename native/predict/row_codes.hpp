@@ -32,11 +32,12 @@ class RowCodes {
   bool has_sets() const { return n_sets_ > 0; }
   size_t bytes() const { return places_ * kScoredRows; }
 
-  // codes[place * kScoredRows + i] of rows begin to begin + n - 1; n <= kScoredRows.
-  void code(const Kernels& kernels, const Columns& table, size_t begin, size_t n,
+  // codes[place * kScoredRows + i] of rows begin to begin + n - 1; n <= kScoredRows. Returns
+  // whether no number among them is missing.
+  bool code(const Kernels& kernels, const Columns& table, size_t begin, size_t n,
             int8_t* codes) const;
   // The same for a sparse table, whose cells that are not stored have one code; without sets.
-  void code(const Kernels& kernels, const SparseTable& table, size_t begin, size_t n,
+  bool code(const Kernels& kernels, const SparseTable& table, size_t begin, size_t n,
             int8_t* codes) const;
 
  private:

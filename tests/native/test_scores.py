@@ -113,17 +113,25 @@ def test_a_forest_equals_plain_traversal(
     depth=st.integers(0, 9),
     whole=st.sampled_from([1.0, 0.9, 0.5]),
     categories=st.sampled_from([(0, 0, 0), (3, 0, 70)]),
+    sides=st.booleans(),
+    late=st.booleans(),
     outputs=st.sampled_from([1, 3]),
     isa=st.sampled_from(supported_isas()),
 )
-def test_symmetric_trees_equal_plain_traversal(seed, n, depth, whole, categories, outputs, isa):
+def test_symmetric_trees_equal_plain_traversal(
+    seed, n, depth, whole, categories, sides, late, outputs, isa
+):
     rng = np.random.default_rng(seed)
     X = odd_table(rng, n, 3)
+    if sides:  # no value of the first block is missing
+        X[:256] = np.nan_to_num(X[:256])
     for feature, count in enumerate(categories):
         if count:
             X[:, feature] = rng.integers(-1, count + 2, n)
             X[rng.random(n) < 0.2, feature] = np.nan
-    trees = [symmetric_tree(rng, X, categories, depth, whole) for _ in range(2 * outputs)]
+    trees = [
+        symmetric_tree(rng, X, categories, depth, whole, sides, late) for _ in range(2 * outputs)
+    ]
     start = rng.normal(size=n * outputs)
     scores = start.copy()
     forest = forest_of(trees, 3, outputs, n_categories=categories)

@@ -1,6 +1,7 @@
 #include "grow/leaves/leaf_statistics.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/exact_sum.hpp"
 #include "core/quantile.hpp"
@@ -45,7 +46,12 @@ template <class Summary>
 std::vector<double> LeafStatistics::per_leaf(const double* residual, const float* multiplier,
                                              Summary summary) const {
   std::vector<double> out(leaves_.size(), 0.0);
-  workers_.run(out.size(), [&](size_t i, int) {
+  std::vector<size_t> largest_first(leaves_.size());
+  std::iota(largest_first.begin(), largest_first.end(), size_t{0});
+  std::sort(largest_first.begin(), largest_first.end(),
+            [&](size_t a, size_t b) { return leaves_[a].rows.size() > leaves_[b].rows.size(); });
+  workers_.run(out.size(), [&](size_t place, int) {
+    const size_t i = largest_first[place];
     const GrownLeaf& leaf = leaves_[i];
     std::vector<double> values(leaf.rows.size()), weight;
     for (size_t k = 0; k < leaf.rows.size(); ++k) values[k] = residual[leaf.rows[k]];

@@ -40,6 +40,15 @@ struct TopTests {
   uint16_t node[kTopTests + 1];
 };
 
+// The values of a tree's leaves, taken apart: first the lowest 16 bits of all values, then the next
+// ones, so that a permutation of registers looks up many rows at once. 32 or 64 leaves, of which
+// the last ones may be padding.
+struct LeafPlanes {
+  const uint16_t* words;  // 4 * leaves
+  size_t leaves;
+};
+constexpr size_t kMostPlaneLeaves = 64;
+
 struct ScoringKernels {
   // leaf[i] of rows 0 to n - 1, n <= kScoredRows; codes and leaf have kScoredRows rows, and those
   // from n on are undefined.
@@ -49,6 +58,10 @@ struct ScoringKernels {
   void (*top_nodes)(const TopTests& top, const int16_t* codes, size_t n, uint16_t* node);
   // out[i] += values[t][leaf[t * kScoredRows + i]] for all trees t, in order.
   void (*add_leaf_values)(const double* const* values, const uint8_t* leaf, size_t trees, size_t n,
+                          double* out);
+  // The same with planes; null: not faster. leaf and out have kScoredRows rows, and those from n on
+  // are undefined.
+  void (*add_leaf_planes)(const LeafPlanes* planes, const uint8_t* leaf, size_t trees, size_t n,
                           double* out);
 };
 
