@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 
 import stagewise
 from stagewise import GradientBoostingRegressor
+from stagewise.losses import StudentTLoss
 from stagewise.losses.distributions import DISTRIBUTION_LOSSES, DistributionLoss
-from stagewise.losses.distributions.real import StudentTLoss
 
 LOSSES = {kind.name: kind() for kind in DISTRIBUTION_LOSSES} | {"t with df=4": StudentTLoss(4.0)}
 COUNTS = tuple(name for name in LOSSES if "poisson" in name or "binomial" in name)
