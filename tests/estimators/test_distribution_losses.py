@@ -410,7 +410,7 @@ def test_other_losses_have_no_distributions():
         model.predict_dist(X)
     with pytest.raises(ValueError, match="distributions"):
         GradientBoostingRegressor(eval_metric="crps", **SMALL).fit(X, y, X_val=X, y_val=y)
-    with pytest.raises(ValueError, match="Several"):
+    with pytest.raises(ValueError, match="Fit one model per target"):
         regressor("normal").fit(X, np.column_stack([y, y]))
 
 
