@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 
 import stagewise
 from stagewise import GradientBoostingRegressor
+from stagewise.inspection import shap_values
 from stagewise.losses import StudentTLoss
 from stagewise.losses.distributions import DISTRIBUTION_LOSSES, DistributionLoss
 
@@ -290,6 +291,16 @@ def test_exposures_multiply_the_rate_of_counts(name):
         np.testing.assert_allclose(rates[1], 2.0 * rates[0])
     elif "zero" in name:
         np.testing.assert_allclose(two.zero_probability, one.zero_probability)
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_explanations_of_scales_have_the_unit_of_the_target(name):
+    X, y = table(name)
+    model = regressor(name).fit(X, 1000.0 * y)
+    found, shap = model.predict_dist(X[:20]), shap_values(model, X[:20])
+    total = shap.values.sum(axis=1) + shap.base_values
+    np.testing.assert_allclose(total[:, 0], found.loc, rtol=1e-9)
+    np.testing.assert_allclose(np.exp(total[:, 1]), found.scale, rtol=1e-9)
 
 
 def test_monotone_constraints_hold_for_the_location():

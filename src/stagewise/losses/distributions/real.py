@@ -34,6 +34,7 @@ class _LocationScaleLoss(DistributionLoss):
     """F_1 is the location, and F_2 the logarithm of the scale."""
 
     degree = 0
+    log_scale_outputs = (1,)
     output_names: tuple[str, ...] = ("location", "log scale")
     bounds: tuple[tuple[float, float], ...] = (FREE, LOG_SCALE)
 
