@@ -7,8 +7,21 @@ import pytest
 
 import stagewise
 from estimators.tables import make_table, quick
-from stagewise import GradientBoostingClassifier, GradientBoostingRegressor
-from stagewise.losses import AbsoluteError, Logistic, Loss, Multinomial, Poisson, SquaredError
+from stagewise import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    InvalidParameterError,
+)
+from stagewise.losses import (
+    AbsoluteError,
+    Cox,
+    LambdaNdcg,
+    Logistic,
+    Loss,
+    Multinomial,
+    Poisson,
+    SquaredError,
+)
 
 
 @pytest.fixture(scope="module")
@@ -235,12 +248,16 @@ def test_a_continued_fit_of_several_outputs_equals_one_fit(table):
     assert part.fingerprint() == whole.fingerprint()
 
 
+class OwnSquaredError(SquaredError):
+    """A loss of numbers."""
+
+
 @pytest.mark.parametrize(
     ("loss", "classes", "words"),
     [
         (Logistic(), "many", "y has 5 classes, but the loss Logistic has 1 score per row"),
         (Multinomial(3), "many", "has 3 scores per row; expected 5"),
-        (SquaredError(), "two", r"mean returned the shape \(2,\) .*probabilities"),
+        (OwnSquaredError(), "two", r"mean returned the shape \(2,\) .*probabilities"),
     ],
 )
 def test_the_loss_of_a_classifier_must_fit_the_classes(loss, classes, words, table):
@@ -249,8 +266,24 @@ def test_the_loss_of_a_classifier_must_fit_the_classes(loss, classes, words, tab
 
 
 def test_a_class_loss_of_a_regressor_is_an_error(table):
-    with pytest.raises(ValueError, match="Logistic is a loss of classes"):
+    words = "must be a loss of numbers; Logistic is a loss of GradientBoostingClassifier"
+    with pytest.raises(InvalidParameterError, match=words):
         quick(GradientBoostingRegressor, loss=Logistic()).fit(table.X, table.number)
+
+
+def test_objects_of_losses_of_other_estimators_are_named(table):
+    owners = {
+        Cox(): "GradientBoostingSurvival",
+        LambdaNdcg(): "GradientBoostingRanker",
+        SquaredError(): "GradientBoostingRegressor",
+    }
+    for loss, owner in owners.items():
+        words = f"{type(loss).__name__} is a loss of {owner}"
+        with pytest.raises(InvalidParameterError, match=words):
+            quick(GradientBoostingClassifier, loss=loss).fit(table.X, table.two)
+        if owner != "GradientBoostingRegressor":
+            with pytest.raises(InvalidParameterError, match=words):
+                quick(GradientBoostingRegressor, loss=loss).fit(table.X, table.number)
 
 
 def test_a_best_constant_must_have_one_number_per_output(table):

@@ -10,8 +10,9 @@ from scipy.optimize import minimize
 
 import stagewise
 from stagewise import GradientBoostingRegressor
+from stagewise.inspection import shap_values
+from stagewise.losses import StudentTLoss
 from stagewise.losses.distributions import DISTRIBUTION_LOSSES, DistributionLoss
-from stagewise.losses.distributions.real import StudentTLoss
 
 LOSSES = {kind.name: kind() for kind in DISTRIBUTION_LOSSES} | {"t with df=4": StudentTLoss(4.0)}
 COUNTS = tuple(name for name in LOSSES if "poisson" in name or "binomial" in name)
@@ -292,6 +293,16 @@ def test_exposures_multiply_the_rate_of_counts(name):
         np.testing.assert_allclose(two.zero_probability, one.zero_probability)
 
 
+@pytest.mark.parametrize("name", REAL)
+def test_explanations_of_scales_have_the_unit_of_the_target(name):
+    X, y = table(name)
+    model = regressor(name).fit(X, 1000.0 * y)
+    found, shap = model.predict_dist(X[:20]), shap_values(model, X[:20])
+    total = shap.values.sum(axis=1) + shap.base_values
+    np.testing.assert_allclose(total[:, 0], found.loc, rtol=1e-9)
+    np.testing.assert_allclose(np.exp(total[:, 1]), found.scale, rtol=1e-9)
+
+
 def test_monotone_constraints_hold_for_the_location():
     X, y = table("normal", 800)
     model = regressor("normal", monotonic_cst={0: 1}, n_estimators=40).fit(X, y)
@@ -410,7 +421,7 @@ def test_other_losses_have_no_distributions():
         model.predict_dist(X)
     with pytest.raises(ValueError, match="distributions"):
         GradientBoostingRegressor(eval_metric="crps", **SMALL).fit(X, y, X_val=X, y_val=y)
-    with pytest.raises(ValueError, match="Several"):
+    with pytest.raises(ValueError, match="Fit one model per target"):
         regressor("normal").fit(X, np.column_stack([y, y]))
 
 

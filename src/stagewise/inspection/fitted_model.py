@@ -329,10 +329,13 @@ class FittedModel:
         if model.classes is not None and is_average(self.estimator) and n == 1:
             return np.full(1, 0.5), np.full(1, 0.5)
         loss = several_scores(self.estimator)
-        if loss is not None:  # only these have the units of the target
+        if loss is not None:  # locations have the units of the target, and logs of scales a shift
             location = [] if loss.location is None else [loss.location]
             is_location = np.isin(np.arange(n), list(loss.offset_outputs) or location)
-            return np.where(is_location, model.offset, 0.0), np.where(is_location, model.scale, 1.0)
+            is_log_scale = np.isin(np.arange(n), loss.log_scale_outputs)
+            rest = np.where(is_log_scale, np.log(model.scale), 0.0)
+            offset = np.where(is_location, model.offset, rest)
+            return offset, np.where(is_location, model.scale, 1.0)
         return np.broadcast_to(model.offset, n), np.broadcast_to(model.scale, n)
 
     @property

@@ -17,7 +17,7 @@ from stagewise.losses.classification import (
     Multinomial,
 )
 from stagewise.losses.cumulative import CumulativeLogit, CumulativeProbit
-from stagewise.losses.distributions import DISTRIBUTION_LOSSES, DistributionLoss
+from stagewise.losses.distributions import DISTRIBUTION_LOSSES, DistributionLoss, StudentTLoss
 from stagewise.losses.formula import FormulaLoss
 from stagewise.losses.function import FunctionLoss
 from stagewise.losses.levels import Expectiles, LevelsLoss, Quantiles
@@ -105,6 +105,7 @@ __all__ = [
     "QuerySquaredError",
     "SquaredError",
     "SquaredLogError",
+    "StudentTLoss",
     "Tweedie",
     "XeNdcg",
     "YetiRank",

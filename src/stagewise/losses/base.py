@@ -81,6 +81,8 @@ class Loss(ABC):
         monotone constraints; None: all are equal.
     offset_outputs : tuple of int
         The scores that have the offset, if it is not the location alone.
+    log_scale_outputs : tuple of int
+        The scores that are logarithms of a scale of the target, in units of the scaled targets.
     output_names, prediction_names : tuple of str
         The names of several scores that describe one target, and of several predictions of it.
     shares_trees : bool
@@ -107,6 +109,7 @@ class Loss(ABC):
     learns_from_rows: bool = True
     location: int | None = None
     offset_outputs: tuple[int, ...] = ()
+    log_scale_outputs: tuple[int, ...] = ()
     output_names: tuple[str, ...] = ()
     prediction_names: tuple[str, ...] = ()
     shares_trees: bool = False

@@ -16,7 +16,7 @@ from stagewise.losses.distributions.positive import (
 )
 from stagewise.losses.distributions.real import LaplaceLoss, NormalLoss, StudentTLoss
 
-__all__ = ["DISTRIBUTION_LOSSES", "DistributionLoss"]
+__all__ = ["DISTRIBUTION_LOSSES", "DistributionLoss", "StudentTLoss"]
 
 DISTRIBUTION_LOSSES: tuple[type[DistributionLoss], ...] = (
     NormalLoss,

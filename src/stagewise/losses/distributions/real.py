@@ -18,6 +18,8 @@ from stagewise.exact_sums import mean_rows
 from stagewise.losses.distributions.base import DistributionLoss
 from stagewise.losses.logarithm import exact_log
 from stagewise.losses.scores import Matrix, Vector
+from stagewise.validation.arguments import check_argument
+from stagewise.validation.rules import Number
 
 __all__ = ["LaplaceLoss", "NormalLoss", "StudentTLoss"]
 
@@ -32,6 +34,7 @@ class _LocationScaleLoss(DistributionLoss):
     """F_1 is the location, and F_2 the logarithm of the scale."""
 
     degree = 0
+    log_scale_outputs = (1,)
     output_names: tuple[str, ...] = ("location", "log scale")
     bounds: tuple[tuple[float, float], ...] = (FREE, LOG_SCALE)
 
@@ -101,8 +104,7 @@ class StudentTLoss(_LocationScaleLoss):
     parameter_names = ("df",)
 
     def __init__(self, df: float | None = None) -> None:
-        if df is not None and not 1.0 < df < math.inf:
-            raise ValueError(f"df must be a number above 1, or None; got {df!r}.")
+        check_argument("df", Number(1.0, open_low=True, or_none=True), df)
         self.df = None if df is None else float(df)
         if df is None:
             self.output_names = ("location", "log scale", "log(df - 1)")

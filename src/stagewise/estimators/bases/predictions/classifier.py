@@ -16,7 +16,7 @@ from stagewise.estimators.bases.predictions.calibrated import calibrated, is_cal
 from stagewise.estimators.bases.predictions.costs import check_costs
 from stagewise.estimators.bases.predictions.dataset_predictions import predicts_datasets
 from stagewise.losses import CLASSIFICATION_LOSSES, Loss
-from stagewise.losses.owners import refused_loss
+from stagewise.losses.owners import refuse_other_task, refused_loss
 from stagewise.losses.registration import LOSS_FORMS, custom_loss
 from stagewise.losses.scores import squeeze_outputs
 from stagewise.model.model import Model
@@ -44,6 +44,7 @@ def make_class_loss(
 def _class_loss(loss: Any, classes: npt.NDArray[Any], estimator_name: str) -> Loss:
     own = custom_loss(loss, CLASSIFICATION_LOSSES["log_loss"](len(classes)))
     if own is not None:
+        refuse_other_task(own, estimator_name, of_classes=True)
         return own.for_classes(len(classes))
     if not (isinstance(loss, str) and loss in CLASSIFICATION_LOSSES):
         raise refused_loss(loss, estimator_name, CLASSIFICATION_LOSSES, LOSS_FORMS)

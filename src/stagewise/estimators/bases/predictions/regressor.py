@@ -20,9 +20,8 @@ from stagewise.losses import (
     Loss,
     MultiTargetLoss,
     Quantiles,
-    is_class_loss,
 )
-from stagewise.losses.owners import refused_loss
+from stagewise.losses.owners import refuse_other_task, refused_loss
 from stagewise.losses.registration import LOSS_FORMS, custom_loss
 from stagewise.losses.scores import squeeze_outputs
 from stagewise.metrics.probabilistic import d2_pinball
@@ -205,11 +204,7 @@ class RegressionLossParameters:
                     f"{name} at None{_own_parameters(kind)}."
                 )
         if own is not None:
-            if is_class_loss(own):
-                raise InvalidParameterError(
-                    f"The parameter 'loss' of {estimator_name} must be a loss of numbers; "
-                    f"{type(own).__name__} is a loss of classes. Use a classifier."
-                )
+            refuse_other_task(own, estimator_name, of_classes=False)
             return own
         if kind is None:
             raise refused_loss(loss, estimator_name, REGRESSION_LOSSES, LOSS_FORMS)
