@@ -268,6 +268,8 @@ void QuickScorer::add_coded(const Kernels& kernels, const Block& block, size_t f
         add_linear_tree(kernels, tests, block, sums);
         continue;
       }
+      const bool other_kind = found > 0 && (group[0]->plane > 0) != (tests.plane > 0);
+      if (other_kind) add_found();
       find_leaves(kernels, tests, block, leaf + found * kScoredRows);
       group[found++] = &tests;
       if (found == kGroup) add_found();
