@@ -10,6 +10,7 @@
 #include "kernels/distributions/distributions.hpp"
 #include "kernels/elementary/exp_log.hpp"
 #include "kernels/elementary/gamma.hpp"
+#include "kernels/few_rows_scan.hpp"
 #include "kernels/formula.hpp"
 #include "kernels/histogram.hpp"
 #include "kernels/losses.hpp"
@@ -19,6 +20,7 @@
 #include "kernels/random_cut.hpp"
 #include "kernels/scoring.hpp"
 #include "kernels/shap.hpp"
+#include "kernels/split_bounds.hpp"
 #include "kernels/split_scan.hpp"
 #include "kernels/vector_histogram.hpp"
 #include "kernels/vector_split_scan.hpp"
@@ -68,6 +70,8 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
     },
     SplitScanKernels{
         .scan = scan,
+        .scan_few_rows = scan_few_rows,
+        .may_reach = may_reach,
         .score_bound = score_bound,
         .score_bounds = score_bounds,
         .symmetric_scores = symmetric_scores,

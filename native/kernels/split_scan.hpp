@@ -42,26 +42,36 @@ PackedLanes running_sums(PackedLanes x) {
   return x;
 }
 
+// The prefixes of eight bins.
+struct PrefixGroup {
+  Halves gradient, hessian;
+};
+
+// `carry` has the sum before the bins in each member, and then that after them.
+PrefixGroup prefix_group(const int64_t* packed_sums, PackedLanes* carry) {
+  PackedLanes a, b;
+  __builtin_memcpy(&a, packed_sums, sizeof a);
+  __builtin_memcpy(&b, packed_sums + 4, sizeof b);
+  // The sum of all eight does not wait for the carry, so that groups overlap.
+  a = running_sums(a);
+  b = running_sums(b) + __builtin_shufflevector(a, a, 3, 3, 3, 3);
+  const PackedLanes all = __builtin_shufflevector(b, b, 3, 3, 3, 3);
+  a += *carry;
+  b += *carry;
+  *carry += all;
+  return {__builtin_shufflevector((Halves)a, (Halves)b, 1, 3, 5, 7, 9, 11, 13, 15),
+          __builtin_shufflevector((Halves)a, (Halves)b, 0, 2, 4, 6, 8, 10, 12, 14)};
+}
+
 // The prefixes of n bins after a sum; returns the sum after them.
 int64_t prefix(const int64_t* packed_sums, size_t n, int64_t sum, Prefixes* out) {
   out->n = n;
   PackedLanes carry = {sum, sum, sum, sum};
   size_t i = 0;
   for (; i + 8 <= n; i += 8) {
-    PackedLanes a, b;
-    __builtin_memcpy(&a, packed_sums + i, sizeof a);
-    __builtin_memcpy(&b, packed_sums + i + 4, sizeof b);
-    // The sum of all eight does not wait for the carry, so that groups overlap.
-    a = running_sums(a);
-    b = running_sums(b) + __builtin_shufflevector(a, a, 3, 3, 3, 3);
-    const PackedLanes all = __builtin_shufflevector(b, b, 3, 3, 3, 3);
-    a += carry;
-    b += carry;
-    carry += all;
-    const Halves low = __builtin_shufflevector((Halves)a, (Halves)b, 0, 2, 4, 6, 8, 10, 12, 14);
-    const Halves high = __builtin_shufflevector((Halves)a, (Halves)b, 1, 3, 5, 7, 9, 11, 13, 15);
-    __builtin_memcpy(out->hessian + i, &low, sizeof low);
-    __builtin_memcpy(out->gradient + i, &high, sizeof high);
+    const PrefixGroup group = prefix_group(packed_sums + i, &carry);
+    __builtin_memcpy(out->hessian + i, &group.hessian, sizeof group.hessian);
+    __builtin_memcpy(out->gradient + i, &group.gradient, sizeof group.gradient);
   }
   sum = carry[0];
   for (; i < n; ++i) {
@@ -275,103 +285,6 @@ ScanResult scan(const ScanInput& in, const ScanRules& rules) {
     if (both) offer_part(to_left, missing, true, &left);
   }
   return left.score > right.score ? left : right;
-}
-
-// The screen alone. Its scores are less than the margin away from the exact ones.
-constexpr double kAboveScreen = 1.0 + 8e-6;
-
-double score_bound(const int64_t* packed_sums, size_t bins, int64_t total_sum,
-                   const ScanRules& rules) {
-  const Node node{side_of(total_sum), static_cast<int32_t>(__builtin_ceil(rules.min_hessian)), 0,
-                  true, rules};
-  const auto l2 = static_cast<float>(rules.regularisation.l2);
-  float top = -1.0f;
-  int64_t sum = 0;
-  Prefixes p;
-  alignas(64) float score[kScanChunk];
-  for (size_t begin = 0; begin < bins; begin += kScanChunk) {
-    const size_t n = bins - begin < kScanChunk ? bins - begin : kScanChunk;
-    sum = prefix(packed_sums + begin, n, sum, &p);
-    const float best = screen(p, 0, n, Side{}, node, l2, score);
-    top = best > top ? best : top;
-  }
-  return top < 0.0f ? kNoSplit : static_cast<double>(top) * kAboveScreen;
-}
-
-// Adds the scores of the n cuts of a leaf in float; `unsplit` where a side is too light.
-void add_screened(const Prefixes& p, size_t n, const Side& missing, const Side& all, int32_t least,
-                  float l2, float unsplit, float* out) {
-  for (size_t i = 0; i < n; ++i) {
-    const int32_t gl = p.gradient[i] + missing.gradient, hl = p.hessian[i] + missing.hessian;
-    const int32_t gr = all.gradient - gl, hr = all.hessian - hl;
-    const float s = pair_score(static_cast<float>(gl), static_cast<float>(hl),
-                               static_cast<float>(gr), static_cast<float>(hr), l2);
-    const bool heavy = (hl >= least) & (hr >= least);
-    out[i] += heavy ? s : unsplit;
-  }
-}
-
-// The largest of n scores, n a multiple of kGroup, plus the rest of the first ones.
-double largest_screened(float* score, size_t n, const double* rest, size_t n_rest) {
-  if (rest != nullptr)
-    for (size_t i = 0; i < n_rest; ++i) score[i] += static_cast<float>(rest[i]);
-  FloatGroup best = {};
-  for (size_t i = 0; i < n; i += kGroup) {
-    FloatGroup s;
-    __builtin_memcpy(&s, score + i, sizeof s);
-    best = s > best ? s : best;
-  }
-  float top = best[0];
-  for (size_t j = 1; j < kGroup; ++j) top = best[j] > top ? best[j] : top;
-  return static_cast<double>(top);
-}
-
-// No score is negative, so the error of a sum is that of its terms, and a rounding for each.
-constexpr double kAboveTerm = 0x1p-23;
-
-double symmetric_bound(const LevelInput& in, const ScanRules& rules) {
-  static_assert(kMostBounded <= kScanChunk);
-  const auto least = static_cast<int32_t>(__builtin_ceil(rules.min_hessian));
-  const auto l2 = static_cast<float>(rules.regularisation.l2);
-  alignas(64) float right[kMostBounded], left[kMostBounded];
-  constexpr size_t kWidest = 16;  // lanes of a vector; bins behind the last one are not read
-  const size_t padded = (in.bins + kWidest - 1) / kWidest * kWidest;
-  Prefixes p;
-  for (size_t i = 0; i < padded; ++i) {
-    right[i] = left[i] = 0.0f;
-    p.gradient[i] = p.hessian[i] = 0;
-  }
-  for (size_t leaf = 0; leaf < in.leaves; ++leaf) {
-    const int64_t* const sums = in.packed_sums[leaf] + in.place;
-    const Side all = side_of(in.total_sums[leaf]);
-    const auto unsplit = static_cast<float>(in.unsplit[leaf]);
-    prefix(sums, in.bins, 0, &p);
-    add_screened(p, padded, Side{}, all, least, l2, unsplit, right);
-    if (in.has_missing)
-      add_screened(p, padded, side_of(sums[in.bins]), all, least, l2, unsplit, left);
-  }
-  double top = largest_screened(right, padded, in.rest[0], in.bins);
-  if (in.has_missing) {
-    const double other = largest_screened(left, padded, in.rest[1], in.bins);
-    top = other > top ? other : top;
-  }
-  return top * (kAboveScreen + kAboveTerm * static_cast<double>(in.leaves));
-}
-
-void score_bounds(const int64_t* packed_sums, size_t n, int64_t total_sum, const ScanRules& rules,
-                  double* out) {
-  const Side all = side_of(total_sum);
-  const auto least = static_cast<int32_t>(__builtin_ceil(rules.min_hessian));
-  const auto l2 = static_cast<float>(rules.regularisation.l2);
-  for (size_t i = 0; i < n; ++i) {
-    const auto gl = static_cast<int32_t>(packed_sums[2 * i] >> 32);
-    const auto hl = static_cast<int32_t>(packed_sums[2 * i]);
-    const int32_t gr = all.gradient - gl, hr = all.hessian - hl;
-    const float s = pair_score(static_cast<float>(gl), static_cast<float>(hl),
-                               static_cast<float>(gr), static_cast<float>(hr), l2);
-    const bool heavy = (hl >= least) & (hr >= least);
-    out[i] = heavy ? static_cast<double>(s) * kAboveScreen : kNoSplit;
-  }
 }
 
 }  // namespace

@@ -118,6 +118,24 @@ def test_features_with_255_bins_give_the_brute_force_tree(features: int) -> None
     assert_same(tree, reference.grow(data.X, data.gradient, data.hessian, None, cuts, rules))
 
 
+@pytest.mark.parametrize("isa", supported_isas())
+@pytest.mark.parametrize("values", [3, 40, 200])
+@pytest.mark.parametrize("n", [39, 64, 127, 128, 129])
+def test_a_node_with_few_rows_gives_the_brute_force_tree(n: int, values: int, isa: str) -> None:
+    rng = np.random.default_rng([n, values])
+    X = rng.integers(0, values, (n, 9)).astype(float)
+    hessian = rng.integers(64, 512, n) / 256
+    workers = Workers(1, isa)
+    bins, cuts = bin_table(workers, X)
+    for least, shift in [(1.0, 0.0), (20.0, 0.0), (20.0, 40.0)]:
+        rules = Rules(min_samples_leaf=least, max_leaves=6, l2=1.0)
+        gradient = np.round((rng.normal(size=n) - X[:, 5] / values + shift) * 4096) / 4096
+        expected = reference.grow(X, gradient, hessian, None, cuts, rules)
+        for few_rows in (0, ALL_ROWS):
+            growth = Growth(workers, bins, None, rules, few_rows=few_rows)
+            assert_same(growth.grow(gradient, hessian), expected)
+
+
 some_rules = st.builds(
     Rules,
     max_leaves=st.sampled_from([0, 2, 4, 9]),

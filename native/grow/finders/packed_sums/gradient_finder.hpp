@@ -1,7 +1,7 @@
 // Splits of trees with one output: the gain is that of Chen & Guestrin (2016), eq. 7.
 //
 // The candidates of a node are the bins of its features, as sums per bin. A node with many rows has
-// a histogram; a node with few rows collects only the bins that its rows fall into. Both end in the
+// a histogram; a node with few rows needs only the bins that its rows fall into. Both end in the
 // same scan over integer sums, so both choose the same split.
 #pragma once
 
@@ -46,6 +46,7 @@ class GradientFinder final : public PackedGradientFinder {
   void begin(const Leaf& leaf, const RowIndex& rows, std::vector<uint8_t> allowed,
              Scan* node) const;
 
+  void scan_group(Scan* node, size_t group) const;
   void scan_few_rows(Scan* node, Scratch* scratch) const;
   void scan_block(Scan* node, size_t block) const;
   void scan_few_rows_block(Scan* node, size_t block, Scratch* scratch) const;
@@ -112,12 +113,17 @@ class GradientFinder final : public PackedGradientFinder {
   Candidate scan_categories(const Scan& node, const BinSums& sums) const;
   Candidate scan_one_vs_rest(const Scan& node, const BinSums& sums,
                              const std::vector<uint32_t>& bins) const;
+  bool below(const Scan& node, size_t position, double score) const;
+  bool confirm(const Scan& node, uint32_t feature, Candidate* candidate) const override;
   size_t bound_pairs(Scan* node, const std::vector<uint32_t>& positions, size_t first) const;
   BinSums collect_cells(const Scan& node, uint32_t feature, size_t first, Scratch* scratch) const;
   bool is_uniform(const Scan& node) const override;
   double rounding() const override { return 0.0; }
   template <bool kCounts, class Code>
   void scan_few_rows_of(const Code* codes, Scan* node, Scratch* scratch) const;
+  bool places_rows(const Scan& node) const;
+  void set_exact(Scan* node, size_t position, const Candidate& candidate) const;
+  bool scan_placed(Scan* node, size_t position, Scratch* scratch) const;
   template <bool kCounts>
   size_t list_touched(uint32_t bins, Scratch* scratch) const;
   template <bool kCounts, class Code, class Decode>

@@ -7,8 +7,6 @@
 namespace stagewise {
 namespace {
 
-constexpr double kMostL2 = 0x1p60;  // above, the bound in float would overflow
-
 // body(i) for every bit i of [first, last) that is set, in order.
 template <class Body>
 void visit_bits(const uint64_t* bits, size_t first, size_t last, Body&& body) {
@@ -21,13 +19,6 @@ void visit_bits(const uint64_t* bits, size_t first, size_t last, Body&& body) {
 }
 
 }  // namespace
-
-// Whether an upper bound of scores is available: no l1, bounds, path smoothing or constraints.
-bool GradientFinder::bounded(const Scan& node) const {
-  const Regularisation& r = node.rules.regularisation;
-  return r.plain() && r.l2 <= kMostL2 && !rules_.random_thresholds && node.leaf->forced_split < 0 &&
-         rules_.constraints.monotone.empty();
-}
 
 // Bounds of consecutive features with two bins, from a position on; returns their number.
 size_t GradientFinder::bound_pairs(Scan* node, const std::vector<uint32_t>& positions,
@@ -51,7 +42,7 @@ size_t GradientFinder::bound_pairs(Scan* node, const std::vector<uint32_t>& posi
 
 void GradientFinder::scan_block(Scan* node, size_t block) const {
   const std::vector<uint32_t>& positions = histograms_.block_members(block);
-  const bool bounds = bounded(*node);
+  const bool bounds = node->bounded;
   for (size_t i = 0; i < positions.size();) {
     const size_t pairs = bounds ? bound_pairs(node, positions, i) : 0;
     if (pairs > 0) {

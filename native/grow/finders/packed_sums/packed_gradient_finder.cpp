@@ -253,7 +253,8 @@ size_t PackedGradientFinder::choose_candidate(Scan* node, Scratch* scratch, Spli
     const double packed_gain = best_score - unsplit(leaf, candidate);
     const double gain = real_gain(packed_gain);
     if (!gain_suffices(*node, candidate, packed_gain, gain)) return 0;
-    if (candidate.exact || min_count_proven(leaf, candidate.result.left_sum)) {
+    if (candidate.exact || min_count_proven(leaf, candidate.result.left_sum) ||
+        confirm(*node, (*features_)[best], &node->candidates[best])) {
       write_split(*node, best, gain, scratch, split);
       return best;
     }

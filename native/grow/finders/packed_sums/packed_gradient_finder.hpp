@@ -3,9 +3,12 @@
 //
 // min_samples_leaf is exact without a histogram of counts. If a hessian is at most `bound` per unit
 // of weight, the hessian of a side proves that the side has enough rows; only a best candidate that
-// is not proven is counted. If features are many and cells few, an upper bound of the score of each
-// feature comes first, and only features that could win are scanned.
+// is not proven is counted. Only features that could win are scanned: the others have an upper
+// bound of their score. Of a sparse table it is computed for each feature, else it is the best
+// score of the features before.
 #pragma once
+
+#include <cmath>
 
 #include "core/row_weights.hpp"
 #include "gradients/gradients.hpp"
@@ -27,6 +30,10 @@ struct PackedCandidate {
 // bound of its score.
 struct PackedScan : NodeScan {
   ScanRules rules;
+  bool bounded = false;  // scores have an upper bound (GradientFinder::bounded)
+  // The best score so far of a candidate that has enough rows. Threads share it; which of them
+  // raises it first does not change the best candidate.
+  double reached = kNoSplit;
   std::vector<double> score;
   std::vector<uint8_t> is_scanned;
   std::vector<PackedCandidate> candidates;
@@ -35,6 +42,11 @@ struct PackedScan : NodeScan {
     candidates[position] = best;
     score[position] = best.result.score;
     is_scanned[position] = 1;
+  }
+  // All scores of the position are below this one.
+  void set_bound(size_t position, double above) {
+    score[position] = std::nextafter(above, kNoSplit);
+    is_scanned[position] = 0;
   }
 };
 
@@ -105,6 +117,9 @@ class PackedGradientFinder : public Finder {
   virtual Candidate scan_histogram(const Scan& node, size_t position,
                                    const int64_t* counts) const = 0;
   virtual double real_gain(double packed_gain) const = 0;
+  // Whether both sides of a candidate without counts have enough rows; sets `exact`, and what
+  // counts would have set besides. False: they may have, but were not counted.
+  virtual bool confirm(const Scan&, uint32_t, Candidate*) const { return false; }
   // The score of the leaf without a split, in units of the score of the candidate.
   virtual double unsplit(const Leaf& leaf, const Candidate& candidate) const = 0;
   // The score that a gain is compared with to be more than a rounding error, in the same units.
@@ -135,6 +150,7 @@ class PackedGradientFinder : public Finder {
       go(bins_.by_row8(), [=](uint8_t code) { return size_t{decode[code]}; });
     }
   }
+  bool counted_elsewhere() const { return counter_ != nullptr; }
   void count_bins(const Scan& node, uint32_t feature, Scratch* scratch) const;
   bool min_count_proven(const Leaf& leaf, int64_t left_sum) const;
   double necessary_hessian(const Leaf& leaf) const;
