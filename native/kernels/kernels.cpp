@@ -10,7 +10,6 @@
 #include "kernels/distributions/distributions.hpp"
 #include "kernels/elementary/exp_log.hpp"
 #include "kernels/elementary/gamma.hpp"
-#include "kernels/few_rows_scan.hpp"
 #include "kernels/formula.hpp"
 #include "kernels/histogram.hpp"
 #include "kernels/losses.hpp"
@@ -70,7 +69,6 @@ const Kernels STAGEWISE_JOIN(kernels_, STAGEWISE_ISA) = {
     },
     SplitScanKernels{
         .scan = scan,
-        .scan_few_rows = scan_few_rows,
         .may_reach = may_reach,
         .score_bound = score_bound,
         .score_bounds = score_bounds,

@@ -24,31 +24,6 @@ struct ScanResult {
   bool missing_seen = false;  // likewise
 };
 
-// One numeric feature of a node with few rows, at most kMostPlaced: the code of row i is
-// codes[begin[i]], decoded by `decode` unless it is null.
-constexpr size_t kMostPlaced = 128;
-
-struct FewRowsInput {
-  const uint8_t* codes = nullptr;
-  const size_t* begin = nullptr;
-  const uint8_t* decode = nullptr;
-  const int64_t* packed = nullptr;  // per row
-  size_t n = 0;
-  uint32_t none = 0;         // the code of missing values
-  bool has_missing = false;  // some row of the table has it
-  int64_t total_sum = 0;
-  size_t least_rows = 1;    // of each side
-  double above = kNoSplit;  // only better cuts are looked for
-};
-
-struct FewRowsResult {
-  ScanResult result;          // without a cut if none is better
-  bool missing_seen = false;  // a row of the node has a missing value: nothing was scanned
-  // The last code on the left, that of the next row, and the next one with a sum; the code of
-  // missing values if there is none.
-  uint32_t last = 0, next = 0, next_with_sum = 0;
-};
-
 // Positions of a cut: after the bins [0, position]. A range of them, the last one excluded.
 struct Positions {
   size_t first = 0, last = 0;
@@ -177,8 +152,6 @@ struct CutSides {
 
 struct SplitScanKernels {
   ScanResult (*scan)(const ScanInput& input, const ScanRules& rules);
-  // The same for a node with few rows; without penalties other than l2.
-  FewRowsResult (*scan_few_rows)(const FewRowsInput& input, const ScanRules& rules);
   // False if the score of every cut is less than this one, at a fraction of the work; without
   // directions, and penalties other than an l2 of at most 2^60.
   bool (*may_reach)(const int64_t* packed_sums, size_t bins, int64_t missing_sum, int64_t total_sum,

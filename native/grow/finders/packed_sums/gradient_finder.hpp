@@ -1,7 +1,7 @@
 // Splits of trees with one output: the gain is that of Chen & Guestrin (2016), eq. 7.
 //
 // The candidates of a node are the bins of its features, as sums per bin. A node with many rows has
-// a histogram; a node with few rows needs only the bins that its rows fall into. Both end in the
+// a histogram; a node with few rows collects only the bins that its rows fall into. Both end in the
 // same scan over integer sums, so both choose the same split.
 #pragma once
 
@@ -121,9 +121,6 @@ class GradientFinder final : public PackedGradientFinder {
   double rounding() const override { return 0.0; }
   template <bool kCounts, class Code>
   void scan_few_rows_of(const Code* codes, Scan* node, Scratch* scratch) const;
-  bool places_rows(const Scan& node) const;
-  void set_exact(Scan* node, size_t position, const Candidate& candidate) const;
-  bool scan_placed(Scan* node, size_t position, Scratch* scratch) const;
   template <bool kCounts>
   size_t list_touched(uint32_t bins, Scratch* scratch) const;
   template <bool kCounts, class Code, class Decode>

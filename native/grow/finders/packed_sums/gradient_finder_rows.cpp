@@ -64,57 +64,12 @@ size_t GradientFinder::list_touched(uint32_t bins, Scratch* scratch) const {
   return k;
 }
 
-// Whether the kernel of few rows scans the numeric features of a node.
-bool GradientFinder::places_rows(const Scan& node) const {
-  return node.bounded && node.rows.n <= kMostPlaced && !bins_.wide() &&
-         (!counts_needed_ || weights_.all_one());
-}
-
-// Sets the candidate of a feature, if it is better than those before it. Returns false if the node
-// has missing values of the feature, or if it is categorical: it was not scanned.
-bool GradientFinder::scan_placed(Scan* node, size_t position, Scratch* scratch) const {
-  const uint32_t feature = (*features_)[position];
-  const FeatureCoding& coding = bins_.coding(feature);
-  if (coding.categorical()) return false;
-  const FeatureGroups& groups = bins_.groups();
-  FewRowsInput in;
-  in.codes = bins_.by_row8() + groups.of(feature);
-  in.begin = scratch->row_begin.data();
-  in.decode = groups.alone(feature) ? nullptr : groups.decode(feature);
-  in.packed = scratch->row_packed.data();
-  in.n = node->rows.n;
-  in.none = bins_.value_bins(feature);
-  in.has_missing = bins_.has_missing(feature);
-  in.total_sum = node->leaf->packed_sum;
-  if (counts_needed_) in.least_rows = static_cast<size_t>(min_count_);
-  in.above = node->reached;
-  const FewRowsResult found = kernels_.scan_few_rows(in, node->rules);
-  if (found.missing_seen) return false;
-  if (found.result.score == kNoSplit) return true;
-  Candidate candidate;
-  candidate.result = found.result;
-  candidate.exact = true;
-  const bool counted = !min_count_proven(*node->leaf, candidate.result.left_sum);
-  set_cut(coding, std::nullopt, found.last, counted ? found.next : found.next_with_sum, &candidate);
-  set_exact(node, position, candidate);
-  return true;
-}
-
-// The candidate of a feature of a node with few rows.
-void GradientFinder::set_exact(Scan* node, size_t position, const Candidate& candidate) const {
-  node->set(position, candidate);
-  if (rules_.feature_penalty.empty())
-    node->reached = std::max(node->reached, candidate.result.score);
-}
-
 template <bool kCounts, class Code>
 void GradientFinder::scan_few_rows_of(const Code* codes, Scan* node, Scratch* scratch) const {
   const size_t n = node->leaf->rows();
-  const bool placed = places_rows(*node);
   Scratch& s = *scratch;
   const bool random_cuts = !kCounts && has_random_cuts(*node, s);
   node->visit_allowed(features_->size(), [&](size_t j) {
-    if (placed && scan_placed(node, j, scratch)) return;
     const uint32_t feature = (*features_)[j];
     const FeatureGroups& groups = bins_.groups();
     const Code* const own = codes + groups.of(feature);
@@ -143,7 +98,7 @@ void GradientFinder::scan_few_rows_of(const Code* codes, Scan* node, Scratch* sc
     }
     Candidate candidate = scan(*node, sums);
     candidate.exact = true;
-    set_exact(node, j, candidate);
+    node->set(j, candidate);
   });
 }
 
