@@ -644,7 +644,7 @@ def test_bad_input_is_refused() -> None:
     [
         ({"loss": "lambdarank"}, "the name of LightGBM; here it is 'ndcg'"),
         ({"loss": "squared_error"}, "must be one of 'ndcg', 'map'"),
-        ({"loss": "cox"}, "'cox' is a loss of GradientBoostingSurvival"),
+        ({"loss": "cox"}, "here it is GradientBoostingSurvival"),
         ({"loss": "softmax", "truncation": 3}, "is for loss='ndcg' or 'map' or 'pairwise'"),
         ({"loss": LambdaNdcg(), "truncation": 3}, "Pass it to the loss"),
         ({"truncation": 0}, "'truncation' of GradientBoostingRanker must be"),

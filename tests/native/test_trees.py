@@ -136,6 +136,25 @@ def test_a_node_with_few_rows_gives_the_brute_force_tree(n: int, values: int, is
             assert_same(growth.grow(gradient, hessian), expected)
 
 
+@pytest.mark.parametrize("isa", supported_isas())
+@pytest.mark.parametrize("least", [1.0, 20.0, 60.0])
+def test_many_features_are_left_out_by_bounds_without_another_tree(least: float, isa: str) -> None:
+    rng = np.random.default_rng(int(least))
+    X = rng.integers(0, 90, (400, 300)).astype(float)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[:, 280] = X[:, 30]  # equally good: the first one is taken
+    hessian = rng.integers(16, 256, 400) / 256
+    y = np.nan_to_num(X[:, 30]) / 60 + np.nan_to_num(X[:, 200]) / 90
+    gradient = np.round((rng.normal(size=400) - y) * 4096) / 4096
+    rules = Rules(min_samples_leaf=least, max_leaves=7, l2=1.0)
+    bins, _ = bin_table(Workers(1, isa), X)
+    plain = Growth(Workers(1, isa), bins, None, rules, feature_penalty=[0.0] * 300, few_rows=0)
+    expected = plain.grow(gradient, hessian)  # penalties have no bounds
+    for threads in (1, 2, 3):
+        growth = Growth(Workers(threads, isa), bins, None, rules, few_rows=0)
+        assert_same(growth.grow(gradient, hessian), expected)
+
+
 some_rules = st.builds(
     Rules,
     max_leaves=st.sampled_from([0, 2, 4, 9]),

@@ -11,6 +11,8 @@ namespace {
 constexpr size_t kFewOfDepth = kMostListed - 1;
 constexpr double kMostL2 = 0x1p60;          // above, bounds in float would overflow
 constexpr size_t kMostConfirmed = 1 << 13;  // rows that are counted for a candidate in a scan
+// With fewer features too many reach the best score so far: 10 and 28 took 1.2 times the time.
+constexpr size_t kLeastBounded = 256;
 
 }  // namespace
 
@@ -147,6 +149,11 @@ bool GradientFinder::bounded(const Scan& node) const {
          rules_.constraints.monotone.empty();
 }
 
+// Whether features of a histogram are compared by bounds before they are scanned.
+bool GradientFinder::prunes(const Scan& node) const {
+  return node.bounded && rules_.feature_penalty.empty() && features_->size() >= kLeastBounded;
+}
+
 // The positions with at least the minimal count on both sides. `left` and `right` are counts that
 // the sides have in any case.
 Positions GradientFinder::positions_with_min_count(const int64_t* counts, size_t bins, int64_t left,
@@ -235,8 +242,7 @@ bool GradientFinder::below(const Scan& node, size_t position, double score) cons
 
 // A feature is scanned only if it may be better than those before it.
 void GradientFinder::scan_group(Scan* node, size_t group) const {
-  if (!node->bounded || !rules_.feature_penalty.empty())
-    return PackedGradientFinder::scan_group(node, group);
+  if (!prunes(*node)) return PackedGradientFinder::scan_group(node, group);
   const std::atomic_ref<double> reached(node->reached);
   for (const uint32_t position : histograms_.members(group)) {
     if (!node->allows(position)) continue;

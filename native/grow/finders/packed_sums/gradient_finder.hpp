@@ -113,6 +113,7 @@ class GradientFinder final : public PackedGradientFinder {
   Candidate scan_categories(const Scan& node, const BinSums& sums) const;
   Candidate scan_one_vs_rest(const Scan& node, const BinSums& sums,
                              const std::vector<uint32_t>& bins) const;
+  bool prunes(const Scan& node) const;
   bool below(const Scan& node, size_t position, double score) const;
   bool confirm(const Scan& node, uint32_t feature, Candidate* candidate) const override;
   size_t bound_pairs(Scan* node, const std::vector<uint32_t>& positions, size_t first) const;

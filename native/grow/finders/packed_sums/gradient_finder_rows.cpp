@@ -9,7 +9,7 @@ namespace stagewise {
 // with counts.
 bool GradientFinder::confirm(const Scan& node, uint32_t feature, Candidate* candidate) const {
   const FeatureCoding& coding = bins_.coding(feature);
-  if (!node.bounded || counted_elsewhere() || bins_.sparse() || bins_.ranked() ||
+  if (!prunes(node) || counted_elsewhere() || bins_.sparse() || bins_.ranked() ||
       coding.categorical())
     return false;
   const size_t last = candidate->result.position, missing = bins_.value_bins(feature);
