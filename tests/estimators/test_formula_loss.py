@@ -250,7 +250,9 @@ def test_targets_outside_the_domain_are_named():
 
 def test_a_formula_of_classes_needs_a_classifier_and_two_classes():
     loss, X = Loss.from_formula("log(1 + exp(-y*f))", y="±1"), np.eye(30)
-    with pytest.raises(InvalidParameterError, match="FormulaLoss is a loss of GradientBoostingClassifier"):
+    with pytest.raises(
+        InvalidParameterError, match="FormulaLoss is a loss of GradientBoostingClassifier"
+    ):
         GradientBoostingRegressor(loss=loss).fit(X, np.r_[-1.0, np.ones(29)])
     with pytest.raises(ValueError, match="y has 3 classes, but the loss FormulaLoss has 1 score"):
         GradientBoostingClassifier(loss=loss, **PLAIN).fit(X, np.arange(30) % 3)
