@@ -65,7 +65,8 @@ def test_a_consumer_that_ends_early_ends_the_thread():
 
 def test_an_interrupt_ends_the_wait_for_an_item():
     def items():
-        signal.raise_signal(signal.SIGINT)  # the main thread handles it
+        main = threading.main_thread().ident
+        signal.pthread_kill(main, signal.SIGINT)  # it waits for the item
         yield time.sleep(0.2)
 
     before = threading.active_count()
