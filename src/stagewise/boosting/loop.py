@@ -260,9 +260,8 @@ class Boosting:
             term = self._learner.grow(response, bag.rows, self._seed, m * len(turns) + turn)
             result = self._parts.step(self._step_input(outputs, term, bag))
             for places, value in self._split_outputs(outputs, result):
-                first = (
-                    m == 0 and len(turns) == 1
-                )  # of several scores, one may have nothing to learn
+                # Of several scores, one may have nothing to learn.
+                first = m == 0 and len(turns) == 1
                 recipe.dropout.check(value, train.score[:, places], first=first)
                 term = term.with_values(recipe.dropout.round_values(new * value))
                 if result.linear_leaves is not None:
