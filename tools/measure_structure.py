@@ -18,8 +18,8 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 LOWER = ("data", "losses", "trees", "linear", "learners", "boosting", "training")
-FIRST_TREE = "tree_of"
-"""The function that reads a tree from the core."""
+FIRST_TREE = {("tree_learner.py", "tree_of"), ("native_rounds.py", "run")}
+"""The functions that grow the first tree: they read it from the core, or run rounds there."""
 NOT_COUNTED = ("/validation/", "/estimators/rules.py", "/estimators/parameters.py")
 """Checks of parameters one by one, now and before."""
 SOURCES = {"src/stagewise": "*.py", "native": "*.[ch]pp"}
@@ -102,7 +102,7 @@ def way_to_first_tree(estimator: Any) -> tuple[int, int, int]:
             return
         calls += 1
         functions.add(code)
-        if frame.f_code.co_name == FIRST_TREE:
+        if (Path(code.co_filename).name, code.co_name) in FIRST_TREE:
             while frame is not None:
                 depth += "stagewise" in frame.f_code.co_filename
                 frame = frame.f_back
